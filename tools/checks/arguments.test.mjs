@@ -5,6 +5,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { withWorkers } from '../dist/commands/test.js';
 import { ROOT } from '../dist/paths.js';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fleet-arguments-'));
@@ -94,4 +95,9 @@ test('damaged files of the data folder are reported and kept, and reset removes 
     assert.equal(fleet(['reset', '--yes']).status, 0);
     assert.equal(fs.existsSync(file), false);
   }
+});
+
+test('Jest is given one number of workers, the last one', () => {
+  assert.deepEqual(withWorkers(['-t', 'x']), ['-t', 'x', '--maxWorkers=2']);
+  assert.deepEqual(withWorkers(['--maxWorkers=4', '-t', 'x', '--maxWorkers=1']), ['-t', 'x', '--maxWorkers=1']);
 });

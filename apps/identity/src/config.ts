@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { readSecretsConfig } from '@rmm/secrets';
 import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
 import { readLimits, type IdentityLimits } from './limits.js';
+import type { MfaMethod } from './mfa/mfa-policy.js';
 import type { Argon2Cost, HashingBudget } from './passwords/password-hasher.service.js';
 
 export const IDENTITY_CONFIG = Symbol('IDENTITY_CONFIG');
@@ -17,6 +18,8 @@ export interface MfaConfig {
   forceByRole: boolean;
   recoveryCodePepper: string;
   issuer: string;
+  /** Methods that users can enroll; a policy must leave one of them. SMS codes and passkeys are not built. */
+  offeredMethods: readonly MfaMethod[];
 }
 
 export type IdentityConfig = Readonly<FleetConfig> & {
@@ -66,6 +69,7 @@ function define(v: ConfigReader): IdentityConfig {
       forceByRole: v.string('MFA_FORCE_FOR_PARTNER_ADMIN') === 'true',
       recoveryCodePepper: recoveryCodePepper(v, fleet),
       issuer: 'RMM',
+      offeredMethods: ['totp'],
     },
     limits: readLimits(v),
     lockout: {

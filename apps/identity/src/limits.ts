@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { readRateLimits, type ConfigReader, type RateLimit } from '@rmm/service-kit';
 
 const MINUTE = 60;
@@ -49,6 +50,9 @@ const DEFAULTS = {
   auditExport: lenient('audit-export', 10, HOUR),
   auditVerify: lenient('audit-verify', 10, HOUR),
 };
+
+/** Returns what a window counts an e-mail address by. Redis stores no addresses, not even of users without an account. */
+export const emailBucket = (email: string): string => createHash('sha256').update(email).digest('base64url');
 
 export type IdentityLimits = Record<keyof typeof DEFAULTS, RateLimit>;
 

@@ -12,7 +12,7 @@ import { startService } from '@rmm/service-kit';
 import { StoredOrganizations } from '@rmm/testing/fake-tenants';
 import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { AppModule } from '../src/app.module.js';
-import { readIdentityConfig } from '../src/config.js';
+import { readIdentityConfig, type MfaConfig } from '../src/config.js';
 import { serviceOptions } from '../src/service-options.js';
 
 export const ADMIN = { email: 'root@platform.test', password: 'bootstrap-horse-battery-9' };
@@ -172,8 +172,10 @@ export class IdentityTestApp {
     };
   }
 
-  async startReplica(overrides: NodeJS.ProcessEnv = {}): Promise<IdentityReplica> {
-    const config = readIdentityConfig({ ...this.environment, ...overrides });
+  /** @param mfa  settings of MFA that no variable sets */
+  async startReplica(overrides: NodeJS.ProcessEnv = {}, mfa: Partial<MfaConfig> = {}): Promise<IdentityReplica> {
+    const read = readIdentityConfig({ ...this.environment, ...overrides });
+    const config = { ...read, mfa: { ...read.mfa, ...mfa } };
     const running = new IdentityReplica(
       await startService({ ...serviceOptions, config, module: AppModule.forRoot(config) }),
       this.mailbox,

@@ -9,6 +9,7 @@ import {
 } from '@rmm/contracts';
 import { NatsLink, RpcClient } from '@rmm/messaging';
 import type { DomainError } from '@rmm/service-kit';
+import type { MfaConfig } from '../src/config.js';
 import { IdentityTestApp, type IdentityReplica } from './identity-test-app.js';
 import { actingUserOf, enrollTotp, inviteAndAccept, registerPartner, roleId, type TestUser } from './users.js';
 
@@ -32,9 +33,9 @@ export class PolicyTestApp {
     private readonly onlooker: NatsLink,
   ) {}
 
-  static async start(): Promise<PolicyTestApp> {
+  static async start(mfa: Partial<MfaConfig> = {}): Promise<PolicyTestApp> {
     const stores = await IdentityTestApp.start();
-    const identity = await stores.startReplica();
+    const identity = await stores.startReplica({}, mfa);
     const provisioning = new NatsLink({ url: stores.nats.urlFor('provisioning'), name: 'provisioning-spec' });
     const onlooker = new NatsLink({ url: stores.nats.adminUrl, name: 'onlooker' });
     await Promise.all([provisioning.open(), onlooker.open()]);

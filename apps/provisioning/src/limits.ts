@@ -1,4 +1,4 @@
-import type { RateLimitWindow } from '@rmm/service-kit';
+import type { AuthenticatedRequest, ConcurrencyLimit, RateLimitWindow } from '@rmm/service-kit';
 
 /** The rate limits of this service. @see docs/reference/rate-limits.md */
 export const LIMITS = {
@@ -7,3 +7,14 @@ export const LIMITS = {
   /** Per agent. */
   agentHeartbeat: { name: 'agent-heartbeat', limit: 120, windowSeconds: 60, onRedisDown: 'allow' },
 } as const satisfies Record<string, RateLimitWindow>;
+
+/** Imports and previews of one partner at the same time, so that its work leaves connections and time to the others. */
+export const CONCURRENT_IMPORTS: ConcurrencyLimit = {
+  name: 'import',
+  limit: 2,
+  leaseSeconds: 30,
+  retryAfterSeconds: 2,
+};
+
+/** The partner of the caller; platform administrators, who name it in the body, count for themselves. */
+export const importingTenant = ({ caller }: AuthenticatedRequest): string => caller?.partnerId ?? caller?.userId ?? '';

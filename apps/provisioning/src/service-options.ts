@@ -13,6 +13,6 @@ export const serviceOptions: ServiceOptions<ProvisioningConfig> = {
     title: 'Provisioning',
     description: 'Organizations, sites, devices and their agents; imports; records for export.',
   },
-  bodyLimits: [{ path: '/orgs/import', limitBytes: IMPORT_LIMIT_BYTES }, DEV_PUSH_BODY],
+  bodyLimits: [{ path: '/orgs/import', limitBytes: IMPORT_LIMIT_BYTES, read: 'json-later' }, DEV_PUSH_BODY],
   microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),
 };

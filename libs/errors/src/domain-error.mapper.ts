@@ -1,4 +1,4 @@
-import { HttpException } from '@nestjs/common';
+import { HttpException, NotFoundException } from '@nestjs/common';
 import { DomainError, ERROR_STATUS, type ErrorKind } from './domain-error.js';
 import { ERROR_CLASSES, InternalError, NotFoundError, UnavailableError } from './errors.js';
 
@@ -16,6 +16,8 @@ const KIND_OF_STATUS = new Map(
 export function toDomainError(thrown: unknown): DomainError {
   if (thrown instanceof DomainError) return thrown;
   if (thrown instanceof URIError) return new NotFoundError(undefined, { cause: thrown });
+  // Of the router, for an unknown route. Its message contains the path, and a key that was pasted into it.
+  if (thrown instanceof NotFoundException) return new NotFoundError();
   const status = statusOf(thrown);
   const kind =
     status === undefined ? undefined : (KIND_OF_STATUS.get(status) ?? (status < 500 ? 'bad_request' : undefined));

@@ -7,6 +7,7 @@ export * from './health/health-registry.service.js';
 export { Job, type JobOptions } from './jobs/job.decorator.js';
 export * from './limits/client-bucket.js';
 export * from './limits/concurrency-limits.service.js';
+export * from './limits/concurrency.decorator.js';
 export type { RateLimitKey } from './limits/rate-limit.guard.js';
 export * from './limits/rate-limits.config.js';
 export * from './limits/rate-limit.decorator.js';
@@ -20,6 +21,7 @@ export type { OperationExample, OperationExamples } from './openapi/operation-ex
 export * from './redis/redis-connections.service.js';
 export * from './service-kit.module.js';
 export * from './time/clock.service.js';
+export * from './time/in-turns.js';
 export * from './tokens.js';
 export { configureApp, type AppOptions } from './bootstrap/configure-app.js';
 export * from './bootstrap/start-service.js';

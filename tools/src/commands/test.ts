@@ -55,6 +55,14 @@ const unit: Part = async (context) => {
 /** Each spec file leaves 200 MB of modules as garbage, which Node collects late on a machine with much memory. */
 const WORKER_HEAP_MB = 1_024;
 
+const WORKERS = '--maxWorkers=';
+
+/** Returns the options with one number of workers, the last one given: of an option that is given twice Jest reads the first. */
+export function withWorkers(args: readonly string[]): string[] {
+  const last = args.findLast((arg) => arg.startsWith(WORKERS)) ?? `${WORKERS}2`;
+  return [...args.filter((arg) => !arg.startsWith(WORKERS)), last];
+}
+
 /** Runs Jest and reads its counts; a run that breaks down counts as one failure. */
 async function runJest(
   { dir, group }: TestContext,
@@ -64,13 +72,10 @@ async function runJest(
 ): Promise<PartResult> {
   const report = path.join(dir, `${name}.json`);
   const jest = path.join(ROOT, 'node_modules/jest/bin/jest.js');
-  // Given once: of two values Jest takes the first.
-  const workers = args.some((arg) => arg.startsWith('--maxWorkers')) ? [] : ['--maxWorkers=2'];
   const all = [
     `--max-old-space-size=${WORKER_HEAP_MB}`,
     jest,
-    ...workers,
-    ...args,
+    ...withWorkers(args),
     '--json',
     `--outputFile=${report}`,
   ];

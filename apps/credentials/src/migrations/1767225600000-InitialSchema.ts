@@ -164,7 +164,8 @@ async function createApiKeys(q: QueryRunner): Promise<void> {
         org_id uuid NOT NULL,
         day date NOT NULL,
         count bigint NOT NULL,
-        PRIMARY KEY (key_id, day)
+        PRIMARY KEY (key_id, day),
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization_directory (org_id, partner_id)
       )`);
   await q.query('CREATE INDEX api_key_usage_day ON api_key_usage (day)');
   await secureTable(q, 'api_key_usage', {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { revertMigrations, runMigrations } from '@rmm/persistence';
-import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { buildPartnerCaller } from '../../test/callers.js';
 import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
 import { MIGRATIONS } from './index.js';
@@ -25,6 +25,10 @@ describe('migrations of credentials', () => {
 
   it('create row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(opened.worker, 'credentials')).toEqual([]);
+  });
+
+  it('tie the organization of every row to its partner by a key', async () => {
+    expect(await untiedTenantTables(opened.worker, 'credentials')).toEqual([]);
   });
 
   it.each([

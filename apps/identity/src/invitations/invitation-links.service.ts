@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
 import type { OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { mintLinkToken } from '@rmm/secrets';
 import { RateLimitedError, RateLimits } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { emailBucket } from '../limits.js';
 import { MailService } from '../mail/mail.service.js';
 import type { User, UserStatus } from '../users/user.js';
 import { InvitationsRepository, type InvitationLink } from './invitations.repository.js';
@@ -60,13 +60,13 @@ export class InvitationLinksService {
   }
 
   /**
-   * Counts a mail to an address; outside of transactions. The key is a hash, since the address may have no account.
+   * Counts a mail to an address; outside of transactions.
    * @returns false when the mailbox has had its mails of the day
    */
   async mayMail(email: string): Promise<boolean> {
     if (!this.canMail) return true;
     try {
-      await this.limits.hit(this.config.limits.inviteAddress, createHash('sha256').update(email).digest('hex'));
+      await this.limits.hit(this.config.limits.inviteAddress, emailBucket(email));
       return true;
     } catch (error) {
       if (error instanceof RateLimitedError) return false;

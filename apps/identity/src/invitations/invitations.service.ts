@@ -42,7 +42,9 @@ export class InvitationsService {
     const mayMail = await this.links.mayMail(email);
     const { status, sent } = await this.invitations.withAccount(email, async (existing) => {
       const stored = await this.tenants.transaction(caller, async (tx) => {
-        const role = await this.grants.getGrantableRole(tx, caller, scope, roleId);
+        await this.grants.lockRoles(tx, scope.partnerId);
+        const current = await this.grants.refreshCaller(tx, caller, 'users:invite');
+        const role = await this.grants.getGrantableRole(tx, current, scope, roleId);
         const member = { email, name, roleId: role.id, invitedBy: caller.userId, ...restrictions };
         return this.sender.invite(tx, caller, existing, { ...member, scope, tenantName }, mayMail);
       });
@@ -84,8 +86,9 @@ export class InvitationsService {
     if (!invitation) {
       throw (await this.invitations.isMember(tx, scope, userId)) ? new UserNotInvited() : new NotFoundError('User');
     }
-    await this.grants.assertHasPermissionsOf(tx, caller, [invitation.roleId]);
-    assertWithinSites(caller, invitation);
+    const current = await this.grants.refreshCaller(tx, caller, 'users:invite');
+    await this.grants.assertHasPermissionsOf(tx, current, [invitation.roleId]);
+    assertWithinSites(current, invitation);
     return invitation;
   }
 }

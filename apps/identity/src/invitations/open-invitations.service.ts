@@ -39,8 +39,9 @@ export class OpenInvitationsService {
     await this.tenants.transaction(caller, async (tx) => {
       const invitation = await this.invitations.lock(tx, scope, userId);
       if (!invitation) throw new NotFoundError('Invitation');
-      await this.grants.assertHasPermissionsOf(tx, caller, [invitation.roleId]);
-      assertWithinSites(caller, invitation);
+      const current = await this.grants.refreshCaller(tx, caller, 'users:invite');
+      await this.grants.assertHasPermissionsOf(tx, current, [invitation.roleId]);
+      assertWithinSites(current, invitation);
       await this.invitations.remove(tx, tenantOf(scope), userId);
       const resource = { type: 'user', id: userId, name: invitation.email, ...tenantOf(scope) };
       await this.audit.record(tx, caller, 'user.invite.withdrawn', resource, { roleId: invitation.roleId });

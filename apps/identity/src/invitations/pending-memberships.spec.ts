@@ -50,7 +50,7 @@ describe('an invitation of an existing account', () => {
     expect(invited).toMatchObject({ name: 'Ada Example', status: 'active', membershipStatus: 'pending' });
     await setSecurity(stranger.partnerId, {
       ipAllowlist: ['198.51.100.1/32'],
-      passwordMinLength: 128,
+      passwordMinLength: 64,
       requireMfa: true,
       sessionLifetimeHours: 1,
     });

@@ -4,6 +4,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { RateLimits, ValidationError } from '@rmm/service-kit';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { emailBucket } from '../limits.js';
 import { MfaLoginService, type LoginResult } from '../mfa/mfa-login.service.js';
 import { PasswordVerificationService } from '../passwords/password-verification.service.js';
 import { LoginSessionsService } from '../sessions/login-sessions.service.js';
@@ -37,7 +38,7 @@ export class LoginService {
     const { email, orgId, partnerId } = dto;
     if (orgId !== undefined && partnerId !== undefined) throw ValidationError.forField('orgId', 'name one membership');
     await this.limits.hit(this.config.limits.loginWide, client);
-    await this.limits.hit(this.config.limits.loginNarrow, `${client}|${email}`);
+    await this.limits.hit(this.config.limits.loginNarrow, `${client}|${emailBucket(email)}`);
     return withLatencyFloor(() => this.authenticate(dto));
   }
 

@@ -115,6 +115,29 @@ describe('MailTransport', () => {
     });
   }, 30_000);
 
+  it('sends nothing to a server that offers no TLS when TLS is required', async () => {
+    const other = await IdentityTestApp.start();
+    try {
+      const strict = await other.startReplica({
+        SMTP_URL: `smtp://127.0.0.1:${server.port}`,
+        SMTP_REQUIRE_TLS: 'true',
+      });
+      const email = freshEmail();
+      const form = { companyName: 'Acme MSP', email, password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };
+      expectStatus(await strict.post('/auth/register-partner', form), 200);
+      await eventually(async () => {
+        const [mail] = await other.query<{ sent: boolean; error: string | null }>(
+          'SELECT sent_at IS NOT NULL AS sent, last_error AS error FROM mail WHERE recipient = $1',
+          [email],
+        );
+        expect(mail).toEqual({ sent: false, error: expect.stringMatching(/TLS/i) });
+      });
+      expect(server.received.filter(({ to }) => to.includes(email))).toEqual([]);
+    } finally {
+      await other.stop();
+    }
+  }, 60_000);
+
   it('builds links on the public URL whatever host the client sends', async () => {
     const email = freshEmail();
     const form = { companyName: 'Acme MSP', email, password: PASSWORD, name: 'Pat Morgan', acceptTerms: true };

@@ -20,7 +20,12 @@ export class MailTransport {
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
-  /** @throws when the server refuses the mail or is unreachable */
+  /** True when this installation sends mails, or writes them to the mailbox folder of development. */
+  get canSend(): boolean {
+    return this.config.mail.smtpUrl !== undefined || this.config.mail.mailboxDir !== undefined;
+  }
+
+  /** @throws when the server refuses the mail or is unreachable, or when nothing to send it by is configured */
   async send(to: string, mail: RenderedMail): Promise<void> {
     const { smtpUrl, requireTls, mailboxDir, from } = this.config.mail;
     if (smtpUrl !== undefined) {
@@ -29,6 +34,8 @@ export class MailTransport {
       await this.smtp.sendMail({ from, to: { name: '', address: to }, ...mail }); // an address object is not parsed as a list of addresses
     } else if (mailboxDir !== undefined) {
       await this.writeFile(mailboxDir, to, mail);
+    } else {
+      throw new Error('neither SMTP_URL nor MAILBOX_DIR is set');
     }
   }
 

@@ -30,6 +30,12 @@ describe('MailService', () => {
       ...more,
     });
 
+  const sendUntilAccepted = (email: string) =>
+    eventually(async () => {
+      const { accepted } = await send({ to: [email], idempotencyKey: `key-2:${email}` });
+      expect(accepted).toBe(true);
+    });
+
   it('sends one mail for repeated requests with the same key', async () => {
     const email = freshEmail();
     const replies = await Promise.all(Array.from({ length: 5 }, () => send({ to: [email] })));
@@ -41,6 +47,15 @@ describe('MailService', () => {
     const rows = await testApp.query('select 1 from mail where recipient = $1', [email]);
     expect(rows).toHaveLength(2);
   });
+
+  it('leaves mails to the replicas that can send them', async () => {
+    const silent = await testApp.startReplica({ MAILBOX_DIR: '' });
+    const emails = Array.from({ length: 6 }, () => freshEmail());
+    // The silent replica accepts no requests: they are repeated until the other one does.
+    await Promise.all(emails.map((email) => sendUntilAccepted(email)));
+    for (const email of emails) await eventually(async () => expect(await identity.mails(email)).toHaveLength(1));
+    await silent.stop();
+  }, 60_000);
 
   describe('audience', () => {
     let partnerId: string;

@@ -1,5 +1,5 @@
 import { InjectQueue } from '@nestjs/bullmq';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bullmq';
 import { randomUUID } from 'node:crypto';
 import type { MailSendRequest } from '@rmm/contracts';
@@ -7,8 +7,8 @@ import { jobContext, type OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { BadRequestError, Logger } from '@rmm/service-kit';
-import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { MailTemplateName, MailVariables } from './mail-templates.js';
+import { MailTransport } from './mail-transport.service.js';
 import { MailRepository } from './mail.repository.js';
 
 export const MAIL_QUEUE = 'identity-mail';
@@ -54,14 +54,14 @@ export class MailService {
     @InjectQueue(MAIL_QUEUE) private readonly queue: Queue<MailJob>,
     private readonly keyRing: KeyRing,
     private readonly logger: Logger,
-    @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
+    private readonly transport: MailTransport,
   ) {
     queue.on('error', () => undefined); // logged by RedisConnections
   }
 
   /** True when this installation sends mails, or writes them to the mailbox folder of development. */
   get canSend(): boolean {
-    return this.config.mail.smtpUrl !== undefined || this.config.mail.mailboxDir !== undefined;
+    return this.transport.canSend;
   }
 
   /** Stores a mail and queues it after the commit. Does nothing where mail cannot be sent. */

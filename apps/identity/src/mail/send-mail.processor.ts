@@ -1,4 +1,5 @@
 import { OnWorkerEvent, Processor, WorkerHost } from '@nestjs/bullmq';
+import type { OnApplicationBootstrap } from '@nestjs/common';
 import type { Job } from 'bullmq';
 import { runJob } from '@rmm/messaging';
 import { KeyRing } from '@rmm/secrets';
@@ -8,9 +9,12 @@ import { MailTransport } from './mail-transport.service.js';
 import { MailRepository, type LeasedMail } from './mail.repository.js';
 import { MAIL_QUEUE, mailSealContext, type MailJob } from './mail.service.js';
 
-/** Sends the mail of a job unless it was sent already. A repeated job is harmless. */
-@Processor(MAIL_QUEUE, { concurrency: 4 })
-export class SendMailProcessor extends WorkerHost {
+/**
+ * Sends the mail of a job unless it was sent already. A repeated job is harmless. A replica without a way to send takes no
+ * jobs: others would wait for the mails that it took.
+ */
+@Processor(MAIL_QUEUE, { concurrency: 4, autorun: false })
+export class SendMailProcessor extends WorkerHost implements OnApplicationBootstrap {
   constructor(
     private readonly mails: MailRepository,
     private readonly transport: MailTransport,
@@ -18,6 +22,10 @@ export class SendMailProcessor extends WorkerHost {
     private readonly logger: Logger,
   ) {
     super();
+  }
+
+  onApplicationBootstrap(): void {
+    if (this.transport.canSend) void this.worker.run().catch((error: Error) => this.worker.emit('error', error));
   }
 
   override process({ data }: Job<MailJob>): Promise<void> {

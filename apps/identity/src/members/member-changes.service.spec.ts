@@ -186,6 +186,21 @@ describe('MemberChangesService', () => {
     }, 60_000);
   });
 
+  it('never wait for each other in a circle when a user is removed and invited at once', async () => {
+    const admin = await registerPartner(identity);
+    const viewer = await roleId(identity, admin.bearer, 'Partner Viewer');
+    const user = await inviteAndAccept(identity, admin.bearer, { roleId: viewer });
+    const invite = { email: user.email, name: 'Robin Vale', roleId: viewer };
+    for (let round = 0; round < 3; round += 1) {
+      const calls = Array.from({ length: 10 }, () => [
+        identity.delete(`/users/${user.userId}`, admin),
+        identity.post('/users/invite', invite, admin),
+      ]);
+      const statuses = (await Promise.all(calls.flat())).map(({ status }) => status);
+      expect(statuses.filter((status) => ![200, 201, 404, 409].includes(status))).toEqual([]);
+    }
+  }, 60_000);
+
   describe('a caller restricted to sites', () => {
     let orgId: string;
     let site: string;

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
+import type { Permission } from '@rmm/permissions';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
@@ -14,6 +15,14 @@ import { membershipKeyOf, MemberScopeService, tenantOf, type MemberScope } from 
 import { SelfActionRefused } from './member.errors.js';
 import { isAdminRole, MembersRepository, type LockedMember } from './members.repository.js';
 import { assertWithinSites } from './site-restriction.js';
+
+interface MemberChange {
+  caller: UserCaller;
+  scope: MemberScope;
+  userId: string;
+  /** The permission that the route requires. */
+  needs: Permission;
+}
 
 /** Changes that administrators make to members. @see docs/reference/users-and-roles.md */
 @Injectable()
@@ -34,8 +43,9 @@ export class MemberChangesService {
     if (userId === caller.userId) throw new SelfActionRefused();
     const scope = await this.scopes.resolve(caller, named);
     await this.tenants.transaction(caller, async (tx) => {
-      const role = await this.grants.getGrantableRole(tx, caller, scope, roleId);
-      const member = await this.lockMember(tx, caller, scope, userId);
+      await this.grants.lockRoles(tx, scope.partnerId);
+      const { member, current } = await this.lockMember(tx, { caller, scope, userId, needs: 'users:write' });
+      const role = await this.grants.getGrantableRole(tx, current, scope, roleId);
       if (!isAdminRole(role)) await this.lastAdmin.assertAnother(tx, scope, userId, member);
       await this.members.setRole(tx, scope, userId, role.id);
       await this.accessChanges.publish(tx, { userIds: [userId], reason: 'role_assigned' });
@@ -60,8 +70,9 @@ export class MemberChangesService {
     if (userId === caller.userId) throw new SelfActionRefused();
     const scope = await this.scopes.resolve(caller, { orgId, partnerId });
     // Provisioning is asked outside of the transaction that stores the change.
-    const current = await this.tenants.transaction(caller, (tx) => this.lockMember(tx, caller, scope, userId));
-    const { orgAccess, orgIds, siteIds, deviceGroupIds } = current;
+    const change = { caller, scope, userId, needs: 'users:write' } as const;
+    const stored = await this.tenants.transaction(caller, (tx) => this.lockMember(tx, change));
+    const { orgAccess, orgIds, siteIds, deviceGroupIds } = stored.member;
     const restrictions = await this.scopes.checkRestrictions(caller, scope, dto, {
       orgAccess: orgAccess ?? 'none',
       orgIds: orgIds ?? [],
@@ -70,7 +81,7 @@ export class MemberChangesService {
     });
     await this.tenants.transaction(caller, async (tx) => {
       await this.grants.lockRoles(tx, scope.partnerId);
-      const member = await this.lockMember(tx, caller, scope, userId);
+      const { member } = await this.lockMember(tx, change);
       if (restrictions.orgAccess !== 'all') await this.lastAdmin.assertAnother(tx, scope, userId, member);
       await this.members.setRestrictions(tx, scope, userId, restrictions);
       await this.accessChanges.publish(tx, { userIds: [userId], reason: 'access_changed' });
@@ -90,7 +101,7 @@ export class MemberChangesService {
     const scope = await this.scopes.resolve(caller, named);
     await this.tenants.transaction(caller, async (tx) => {
       await this.grants.lockRoles(tx, scope.partnerId);
-      const member = await this.lockMember(tx, caller, scope, userId);
+      const { member } = await this.lockMember(tx, { caller, scope, userId, needs: 'users:delete' });
       await this.lastAdmin.assertAnother(tx, scope, userId, member);
       // Before the membership: without it, row-level security hides the user and its sessions.
       const sessions = await this.sessions.revokeInMembership(tx, userId, membershipKeyOf(scope), 'membership_gone');
@@ -102,17 +113,17 @@ export class MemberChangesService {
 
   /**
    * Locks a membership. A caller may not change a member who has permissions or sites the caller does not have.
-   * @throws NotFoundError, PermissionNotDelegable, SiteAccessDenied
+   * @returns the member, and the caller with the permissions it has once the lock is held
+   * @throws NotFoundError, PermissionDenied, PermissionNotDelegable, SiteAccessDenied
    */
   private async lockMember(
     tx: TenantTransaction,
-    caller: UserCaller,
-    scope: MemberScope,
-    userId: string,
-  ): Promise<LockedMember> {
+    { caller, scope, userId, needs }: MemberChange,
+  ): Promise<{ member: LockedMember; current: UserCaller }> {
     const member = await this.members.lock(tx, scope, userId);
-    await this.grants.assertHasPermissionsOf(tx, caller, [member.roleId]);
-    assertWithinSites(caller, member);
-    return member;
+    const current = await this.grants.refreshCaller(tx, caller, needs);
+    await this.grants.assertHasPermissionsOf(tx, current, [member.roleId]);
+    assertWithinSites(current, member);
+    return { member, current };
   }
 }

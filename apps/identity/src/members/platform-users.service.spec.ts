@@ -1,6 +1,7 @@
 import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,
+  freshEmail,
   IdentityTestApp,
   PASSWORD,
   type TestResponse,
@@ -84,6 +85,18 @@ describe('users that platform administrators change', () => {
       id,
       [id, other.userId],
     ]);
+  });
+
+  it('are not set active before they chose a password: no way in would be left', async () => {
+    const email = freshEmail();
+    const invite = { email, name: 'Robin Vale', roleId: viewer };
+    const { id } = expectStatus(await identity.post('/users/invite', invite, owner), 201).body;
+    const bearer = await signInAdmin(identity);
+    const refused = await identity.patch(`/users/${id}`, { status: 'active' }, { bearer });
+    expect(refused).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect(Object.keys(refused.body.details.fieldErrors)).toEqual(['status']);
+    const token = await identity.mailedToken(email);
+    expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);
   });
 
   it('cannot disable themselves', async () => {

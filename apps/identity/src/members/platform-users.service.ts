@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { TenantDatabase } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
@@ -26,7 +26,7 @@ export class PlatformUsersService {
   /**
    * Updates a user, with memberships or without. Only platform administrators may: a user belongs to no single tenant.
    * Any other status than `active` ends every session in the same transaction.
-   * @throws NotFoundError; SelfActionRefused when callers would lock themselves out; LastAdmin
+   * @throws NotFoundError; ValidationError for an invited user without a password; SelfActionRefused when callers would lock themselves out; LastAdmin
    */
   async update(caller: UserCaller, userId: string, dto: UpdateUserDto): Promise<PlatformUserDto> {
     if (Object.values(dto).every((value) => value === undefined)) {
@@ -39,6 +39,7 @@ export class PlatformUsersService {
         await this.users.lockPlatformAdmins(tx);
         if (!(await this.users.hasAnotherPlatformAdmin(tx, userId))) throw new LastAdmin();
       }
+      if (before.status === 'invited' && dto.status === 'active') await this.assertHasPassword(tx, userId);
       const { name = before.name, status = before.status, disabledReason = before.disabledReason } = dto;
       const reason = status === 'disabled' ? disabledReason : null;
       const after = await this.users.change(tx, userId, { name, status, disabledReason: reason });
@@ -49,6 +50,12 @@ export class PlatformUsersService {
       await this.audit.record(tx, caller, 'user.update', { type: 'user', id: userId, name: after.email }, details);
       return toPlatformUserDto(after);
     });
+  }
+
+  /** An active account without a password would have no way in: its invitation ends with the status. */
+  private async assertHasPassword(tx: TenantTransaction, userId: string): Promise<void> {
+    const user = await this.users.findById(tx, userId);
+    if (!user?.passwordHash) throw ValidationError.forField('status', 'must be set by accepting the invitation');
   }
 }
 

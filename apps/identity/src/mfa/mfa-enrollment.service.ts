@@ -5,7 +5,7 @@ import { AuditTrail } from '@rmm/messaging';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { PasswordVerificationService } from '../passwords/password-verification.service.js';
 import { CurrentPasswordWrong } from '../passwords/password.errors.js';
-import { SessionsService, type IssuedSession } from '../sessions/sessions.service.js';
+import { SessionsService, type IssuedSession, type SessionUser } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import type { MfaSetupStartedDto } from './dto/mfa-setup-started.dto.js';
 import { MfaCodesService } from './mfa-codes.service.js';
@@ -123,7 +123,7 @@ export class MfaEnrollmentService {
     const owner = await this.sessions.getUser(caller);
     const { user } = owner;
     if (!user.mfaEnabled) throw new MfaNotEnabled();
-    if (this.isRequired(user)) return this.refuse(caller, user, 'policy', new MfaRequiredByPolicy());
+    if (this.isRequired(owner)) return this.refuse(caller, user, 'policy', new MfaRequiredByPolicy());
     if (!(await this.sessions.ownsRefreshToken(caller, proofs.refreshToken))) throw new ReplacementSessionRequired();
     await this.verifyPassword(caller, user, proofs.currentPassword);
     await this.codes.countAttempt(user.id);
@@ -133,9 +133,9 @@ export class MfaEnrollmentService {
     return session;
   }
 
-  /** Returns true when any membership requires the factor: all memberships share it. */
-  private isRequired(user: User): boolean {
-    return user.memberships.some((membership) => requiresFactor(toMfaPolicyInput(user, membership), this.config.mfa));
+  /** Asks the entered membership alone: another one meets the user with its enrollment gate when it is entered. */
+  private isRequired({ user, membership }: SessionUser): boolean {
+    return requiresFactor(toMfaPolicyInput(user, membership), this.config.mfa);
   }
 
   private async verifyPassword(caller: UserCaller, user: User, password: string | undefined): Promise<void> {

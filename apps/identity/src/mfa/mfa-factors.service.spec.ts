@@ -152,7 +152,7 @@ describe('MfaFactorsService', () => {
       30_000,
     );
 
-    it('is refused while another membership requires the factor', async () => {
+    it('asks the policy of the entered membership alone', async () => {
       const user = await enrolled();
       const other = await registerPartner(identity);
       await testApp.query(
@@ -161,8 +161,18 @@ describe('MfaFactorsService', () => {
         [other.userId, user.userId],
       );
       await setPolicy(other.partnerId, { requireMfa: true });
-      const refused = await disable({ currentPassword: PASSWORD, code: totpCode(user.secret) }, user);
+      const body = { currentPassword: PASSWORD, code: totpCode(user.secret) };
+      const there = { partnerId: other.partnerId };
+      const entered = sessionOf(expectStatus(await identity.post('/auth/switch', there, user), 200));
+      const refused = await disable(body, entered);
       expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required_by_policy' } });
+      const own = sessionOf(
+        expectStatus(await identity.post('/auth/switch', { partnerId: user.partnerId }, entered), 200),
+      );
+      const disabled = sessionOf(expectStatus(await disable(body, own), 200));
+      // The other tenant meets the user with its enrollment gate.
+      const back = sessionOf(expectStatus(await identity.post('/auth/switch', there, disabled), 200));
+      expect((await identity.get('/users', back)).body.code).toBe('mfa_enrollment_required');
     }, 30_000);
 
     it('succeeds once when several replicas receive it concurrently', async () => {

@@ -5,7 +5,7 @@ import { TenantDatabase } from '@rmm/persistence';
 import { UnauthenticatedError } from '@rmm/service-kit';
 import { MailService } from '../mail/mail.service.js';
 import { sameMembership } from '../members/membership.js';
-import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
+import { LockOutPolicy } from '../security-policy/lock-out.policy.js';
 import {
   SessionsService,
   type IssuedSession,
@@ -30,7 +30,7 @@ export class MfaFactorsService {
     private readonly repository: MfaRepository,
     private readonly codes: MfaCodesService,
     private readonly grace: MfaGraceService,
-    private readonly policies: SecurityPoliciesService,
+    private readonly lockOut: LockOutPolicy,
     private readonly sessions: SessionsService,
     private readonly audit: AuditTrail,
     private readonly mail: MailService,
@@ -52,7 +52,7 @@ export class MfaFactorsService {
     { secret, recoveryCodes }: TotpSetup,
   ): Promise<IssuedSession> {
     const sealed = this.codes.sealSecret(user.id, secret);
-    const stored = await this.policies.withStablePolicies(user.id, async (memberships) => {
+    const stored = await this.lockOut.withStablePolicies(user.id, async (memberships) => {
       const current = memberships.find((candidate) => sameMembership(candidate, membership));
       if (!current) throw new UnauthenticatedError();
       this.assertTotpAllowed(user, current);

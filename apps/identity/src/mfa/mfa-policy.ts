@@ -26,6 +26,8 @@ export interface MfaSwitches {
   forceByRole: boolean;
 }
 
+export type MfaMethod = 'totp' | 'sms' | 'passkey';
+
 export const MFA_STATUSES = ['enrolled', 'pending', 'overdue', 'not_required'] as const;
 export type MfaStatus = (typeof MFA_STATUSES)[number];
 
@@ -37,7 +39,7 @@ export interface MfaDecision {
   opensGrace: boolean;
   /** The end of an open window, else null. */
   deadline: Date | null;
-  allowedMethods: ('totp' | 'sms' | 'passkey')[];
+  allowedMethods: MfaMethod[];
 }
 
 export const DEFAULT_GRACE_DAYS = 14;
@@ -102,7 +104,7 @@ function graceEnd({ graceGrantedAt, enrollmentDeadline }: MfaPolicyInput, days: 
 }
 
 /** Returns the allowed methods: TOTP and SMS unless partner or organization excludes them; passkeys always. */
-export function allowedMfaMethods(...owners: (SecuritySettings | null)[]): ('totp' | 'sms' | 'passkey')[] {
+export function allowedMfaMethods(...owners: (SecuritySettings | null)[]): MfaMethod[] {
   const allows = (method: 'totp' | 'sms') => owners.every((owner) => owner?.allowedMfaMethods?.[method] !== false);
   return (['totp', 'sms', 'passkey'] as const).filter((method) => method === 'passkey' || allows(method));
 }

@@ -15,7 +15,10 @@ function reset(caller: UserCaller, memberships: object[], mfaEnabled = true): Pr
   const user = { id: 'u', memberships, mfaEnabled } as User;
   const worker = { transaction: (work: (tx: object) => unknown) => work({}) } as unknown as WorkerDatabase;
   const users = { lockMemberships: () => Promise.resolve(), findById: () => Promise.resolve(user) };
-  const grants = { assertHasPermissionsOf: () => Promise.resolve() };
+  const grants = {
+    refreshCaller: (_: object, current: UserCaller) => Promise.resolve(current),
+    assertHasPermissionsOf: () => Promise.resolve(),
+  };
   const policy = new MfaResetPolicy(
     worker,
     users as unknown as UsersRepository,

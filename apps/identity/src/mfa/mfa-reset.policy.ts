@@ -43,10 +43,11 @@ export class MfaResetPolicy {
       await this.users.lockMemberships(tx, userId);
       const user = await this.users.findById(tx, userId);
       if (!user) throw new NotFoundError('User');
-      if (!user.memberships.every((membership) => canAccessMembership(caller, membership)))
+      const current = await this.grants.refreshCaller(tx, caller, 'users:write');
+      if (!user.memberships.every((membership) => canAccessMembership(current, membership)))
         throw new UserInOtherTenants();
       const roleIds = user.memberships.map(({ roleId }) => roleId);
-      await this.grants.assertHasPermissionsOf(tx, caller, roleIds);
+      await this.grants.assertHasPermissionsOf(tx, current, roleIds);
       if (!user.mfaEnabled) throw new MfaNotEnabled();
       return reset(user);
     });

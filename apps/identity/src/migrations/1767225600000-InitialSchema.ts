@@ -74,6 +74,16 @@ const READABLE_AUDIT_ENTRY = `
   OR (org_id IS NULL AND (SELECT current_setting('rmm.scope', true)) = 'partner'
       AND (SELECT current_setting('rmm.org_access', true)) = 'all' AND partner_id = ${OWN_PARTNER})`;
 
+/** Tables whose rows name an organization: a key ties it to its partner. */
+const TABLES_OF_ORGANIZATIONS = [
+  'organization_security_policy',
+  'role',
+  'organization_membership',
+  'member_count',
+  'invitation',
+  'session_family',
+];
+
 /** Creates every table of the service. */
 export class InitialSchema1767225600000 implements MigrationInterface {
   name = 'InitialSchema1767225600000';
@@ -689,7 +699,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         updated_at timestamptz NOT NULL DEFAULT now()
       )`);
     await q.query(`CREATE UNIQUE INDEX organization_directory_partner ON organization_directory (partner_id, org_id)`);
-    for (const table of ['organization_security_policy', 'role', 'organization_membership']) {
+    for (const table of TABLES_OF_ORGANIZATIONS) {
       await q.query(`ALTER TABLE ${table} ADD CONSTRAINT ${table}_organization_fkey
         FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)`);
     }

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { revertMigrations, runMigrations, type MigrationTarget } from '@rmm/persistence';
-import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores } from '@rmm/testing-services';
 import { MIGRATIONS } from './index.js';
 
@@ -48,6 +48,43 @@ describe('the migrations of identity', () => {
 
   it('leave no table, grant or policy by which a tenant could read another tenant', async () => {
     expect(await rowSecurityProblems(executor, 'identity')).toEqual([]);
+  });
+
+  it('tie the organization of every row to its partner by a key', async () => {
+    // an audit entry may be about an organization that the directory has not received yet
+    expect(await untiedTenantTables(executor, 'identity', ['audit_entry'])).toEqual([]);
+  });
+
+  it('refuse memberships, roles, invitations and sessions whose partner does not own the organization', async () => {
+    const [ids] = await executor.query<{ partner: string; org: string; user: string; role: string }>(
+      `with partner as (insert into partner (name, slug) values ('A', 'tied-a'), ('B', 'tied-b') returning id, slug),
+         org as (insert into organization_directory (org_id, partner_id, status, version)
+           select gen_random_uuid(), id, 'active', 1 from partner where slug = 'tied-b' returning org_id),
+         account as (insert into user_account (email, name) values ('tied@x.test', 'T') returning id),
+         role as (insert into role (scope, name, is_system) values ('organization', 'Tied', true) returning id)
+       select partner.id as partner, org.org_id as org, account.id as user, role.id as role
+         from partner, org, account, role where partner.slug = 'tied-a'`,
+    );
+    const { partner, org, user, role } = ids;
+    for (const [table, columns, values] of [
+      ['organization_membership', 'user_id, role_id', [user, role]],
+      ['role', 'scope, name', ['organization', 'Foreign']],
+      [
+        'invitation',
+        'user_id, role_id, email, name, token_hash, mailed, expires_at',
+        [user, role, 'tied@x.test', 'T', '\\x00', false, new Date()],
+      ],
+      [
+        'session_family',
+        'id, user_id, scope, mfa, method, auth_epoch, mfa_epoch, absolute_expires_at',
+        [user, user, 'organization', false, 'password', 0, 0, new Date()],
+      ],
+      ['organization_security_policy', 'version', [1]],
+    ] as const) {
+      const numbers = values.map((_, index) => `$${index + 3}`).join();
+      const insert = `insert into ${table} (partner_id, org_id, ${columns}) values ($1, $2, ${numbers})`;
+      await expect(admin.query(insert, [partner, org, ...values])).rejects.toMatchObject({ code: '23503' });
+    }
   });
 
   it('let no login change or delete an audit entry', async () => {

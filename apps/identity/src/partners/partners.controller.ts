@@ -20,6 +20,7 @@ import { PartnersService } from './partners.service.js';
 
 @ApiTags('Partners')
 @ErrorCodes({
+  400: ['mfa_no_method_available'],
   409: ['conflict', 'ip_allowlist_would_lock_out_caller', 'mfa_policy_would_lock_out_users', 'user_already_exists'],
   403: ['mfa_required'],
 })

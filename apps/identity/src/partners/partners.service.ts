@@ -7,6 +7,7 @@ import { ValidationError } from '@rmm/service-kit';
 import { isTimeZone, toPage, type Paged } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import { LockOutPolicy } from '../security-policy/lock-out.policy.js';
 import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
 import type { PolicyChange } from '../security-policy/security-policy.js';
 import type { CreatePartnerDto } from './dto/create-partner.dto.js';
@@ -33,6 +34,7 @@ export class PartnersService {
     private readonly partners: PartnersRepository,
     private readonly provisioning: PartnerProvisioningService,
     private readonly policies: SecurityPoliciesService,
+    private readonly lockOut: LockOutPolicy,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly accessChanges: AccessChangesService,
@@ -58,7 +60,8 @@ export class PartnersService {
   /**
    * Updates a partner, all fields or none. `settings` merges per key, null removes a key. `settings.security` needs a
    * session with a factor and may lock no user out. @see docs/reference/mfa-and-policies.md
-   * @throws NotFoundError, ValidationError, MfaRequired, MfaPolicyWouldLockOutUsers, IpAllowlistWouldLockOutCaller
+   * @throws NotFoundError, ValidationError, MfaRequired, MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers,
+   *   IpAllowlistWouldLockOutCaller
    */
   async update(caller: UserCaller, id: string, dto: UpdatePartnerDto): Promise<PartnerDto> {
     if (Object.keys(dto).length === 0) throw ValidationError.forField('body', 'names no field to change');
@@ -95,7 +98,7 @@ export class PartnersService {
     const policies = { before: securityOf(before), after: securityOf(after) };
     if (isDeepStrictEqual(policies.before, policies.after)) return;
     const affected = { partnerId: after.id, partnerPolicy: policies.after };
-    await this.policies.assertNoUserLockedOut(tx, policies, affected);
+    await this.lockOut.assertNoLockOut(tx, policies, affected);
     await this.policies.record(tx, caller, resourceOf(after), policies);
   }
 

@@ -84,6 +84,18 @@ describe('ForgotPasswordService', () => {
     expect(await linksOf(users[1].email)).toEqual([]);
   }, 30_000);
 
+  it('leaves the owner a valid link when strangers use up the mails of the account', async () => {
+    const { email } = await registerPartner(identity);
+    const strangers = [freshAddress(), freshAddress()];
+    for (let n = 0; n < 3; n += 1) for (const from of strangers) expectStatus(await forgot(email, { from }), 200);
+    const newest = await linkFor(email, 5);
+    // The owner gets the usual response and no sixth mail: the request must not void the link in the mailbox.
+    expectStatus(await forgot(email), 200);
+    await settled();
+    expect(await mailsOf(email, 'Choose a new password')).toHaveLength(5);
+    expectStatus(await reset(newest), 200);
+  }, 30_000);
+
   it('limits mails per account whatever the number of clients', async () => {
     const { email } = await registerPartner(identity);
     for (let n = 0; n < 8; n += 1) expectStatus(await forgot(email), 200);

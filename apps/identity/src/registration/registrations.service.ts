@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { mintLinkToken } from '@rmm/secrets';
 import { currentContext, NotFoundError, RateLimitedError, RateLimits } from '@rmm/service-kit';
 import { unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
+import { emailBucket } from '../limits.js';
 import { MailService } from '../mail/mail.service.js';
 import { PasswordHasher } from '../passwords/password-hasher.service.js';
 import { assertStrongPassword } from '../passwords/password-rules.js';
@@ -67,10 +67,7 @@ export class RegistrationsService {
   /** Counts a mail to an address, from whatever clients; over the limit nothing is stored, and the answer is the same. */
   private async mayMail(email: string): Promise<boolean> {
     try {
-      await this.limits.hit(
-        this.config.limits.registerPartnerAddress,
-        createHash('sha256').update(email).digest('hex'),
-      );
+      await this.limits.hit(this.config.limits.registerPartnerAddress, emailBucket(email));
       return true;
     } catch (error) {
       if (error instanceof RateLimitedError) return false;

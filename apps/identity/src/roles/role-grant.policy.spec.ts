@@ -1,9 +1,9 @@
-import type { UserCaller } from '@rmm/access';
+import { InvalidAccessToken, PermissionDenied, type UserCaller } from '@rmm/access';
 import type { Permission } from '@rmm/permissions';
 import type { Transaction } from '../transaction.js';
 import { RoleGrantPolicy } from './role-grant.policy.js';
 import { InvalidRoleScope, PermissionNotDelegable } from './role.errors.js';
-import type { GrantableRole, RolesRepository } from './roles.repository.js';
+import type { GrantableRole, RolesRepository, StoredAccess } from './roles.repository.js';
 
 const scope = { kind: 'partner', partnerId: 'p1' } as const;
 const tx = {} as Transaction;
@@ -18,6 +18,7 @@ describe('RoleGrantPolicy', () => {
     permissions: ['tickets:read', 'tickets:write'],
   };
   const calls: string[] = [];
+  let access: StoredAccess | null = null;
   const roles = {
     lockAgainstChange: async () => void calls.push('lock'),
     findGrantable: async (_: Transaction, __: unknown, id: string) => {
@@ -25,6 +26,7 @@ describe('RoleGrantPolicy', () => {
       return id === role.id ? role : null;
     },
     listPermissions: async () => role.permissions,
+    findAccess: async () => access,
   } as unknown as RolesRepository;
   const policy = new RoleGrantPolicy(roles);
 
@@ -42,6 +44,25 @@ describe('RoleGrantPolicy', () => {
     const caller = callerWith('tickets:read');
     await expect(policy.getGrantableRole(tx, caller, scope, 'r1')).rejects.toThrow(PermissionNotDelegable);
     await expect(policy.assertHasPermissionsOf(tx, caller, ['r1'])).rejects.toThrow(PermissionNotDelegable);
+  });
+
+  it('returns the caller with the permissions and restrictions that are stored now', async () => {
+    const caller = { ...callerWith('users:write', 'scripts:execute'), orgAccess: 'none', siteIds: null } as UserCaller;
+    access = { permissions: ['users:write'], orgAccess: 'none', siteIds: ['s1'], deviceGroupIds: null };
+    const current = await policy.refreshCaller(tx, caller, 'users:write');
+    expect([[...current.permissions], current.siteIds]).toEqual([['users:write'], ['s1']]);
+    expect(() => policy.assertCanGrant(current, ['scripts:execute'])).toThrow(PermissionNotDelegable);
+  });
+
+  it('refuses a caller who lost the permission of the route, access to organizations or the membership', async () => {
+    const caller = { ...callerWith('users:write'), orgAccess: 'all' } as UserCaller;
+    const refresh = () => policy.refreshCaller(tx, caller, 'users:write');
+    access = { permissions: ['users:read'], orgAccess: 'all', siteIds: null, deviceGroupIds: null };
+    await expect(refresh()).rejects.toThrow(PermissionDenied);
+    access = { ...access, permissions: ['users:write'], orgAccess: 'selected' };
+    await expect(refresh()).rejects.toThrow(PermissionDenied);
+    access = null;
+    await expect(refresh()).rejects.toThrow(InvalidAccessToken);
   });
 
   it('refuses a role of another scope', async () => {

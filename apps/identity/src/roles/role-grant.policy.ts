@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { UserCaller } from '@rmm/access';
-import { missingPermissions, type Permission } from '@rmm/permissions';
+import { InvalidAccessToken, PermissionDenied, type UserCaller } from '@rmm/access';
+import { hasPermission, missingPermissions, type Permission } from '@rmm/permissions';
 import type { MemberScope } from '../members/member-scope.service.js';
 import type { Transaction } from '../transaction.js';
 import { InvalidRoleScope, PermissionNotDelegable } from './role.errors.js';
@@ -44,6 +44,22 @@ export class RoleGrantPolicy {
     roleIds: readonly (string | null)[],
   ): Promise<void> {
     this.assertCanGrant(caller, await this.roles.listPermissions(tx, roleIds));
+  }
+
+  /**
+   * Returns the caller with the permissions and restrictions stored now. A request that waited for a lock must not act by
+   * those it came with: the caller may have been demoted meanwhile. Call it when the locks are held.
+   * @param needed  the permission that the route requires
+   * @throws InvalidAccessToken when the membership ended; PermissionDenied when the caller lost the permission
+   */
+  async refreshCaller(tx: Transaction, caller: UserCaller, needed: Permission): Promise<UserCaller> {
+    if (caller.scope === 'system') return caller; // no request changes it
+    const access = await this.roles.findAccess(tx, caller);
+    if (!access) throw new InvalidAccessToken();
+    const current = { ...caller, ...access, permissions: new Set(access.permissions) };
+    const isAllowed = hasPermission(current.permissions, needed) && current.orgAccess === caller.orgAccess;
+    if (!isAllowed) throw new PermissionDenied([needed]);
+    return current;
   }
 
   /** Lets no role of the partner change until the transaction ends. */

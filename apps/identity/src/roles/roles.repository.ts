@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
 import {
   MAX_PARENT_DEPTH,
   PERMISSION_VOCABULARY,
@@ -44,6 +45,17 @@ export interface RoleUser {
   email: string;
   status: UserStatus;
   lastLoginAt: Date | null;
+}
+
+/** The membership of a session, and its user. */
+export type MembershipOfUser = Pick<UserCaller, 'userId' | 'scope' | 'partnerId' | 'orgId'>;
+
+/** Permissions and restrictions of a membership. */
+export interface StoredAccess {
+  permissions: Permission[];
+  orgAccess: 'all' | 'selected' | 'none';
+  siteIds: string[] | null;
+  deviceGroupIds: string[] | null;
 }
 
 /** A role with the permissions in force: its own and those of its whole parent chain. */
@@ -245,6 +257,30 @@ export class RolesRepository extends TenantRepository<Role> {
 
   async remove(tx: TenantTransaction, roleId: string): Promise<void> {
     await this.delete(tx, { id: roleId });
+  }
+
+  /**
+   * Returns what a user may do in the membership of its session, as stored now; null when it has ended. One statement,
+   * since every change of roles and members asks it.
+   */
+  async findAccess(
+    tx: SqlExecutor,
+    { userId, scope, partnerId, orgId }: MembershipOfUser,
+  ): Promise<StoredAccess | null> {
+    const [access] = await tx.query<StoredAccess>(
+      `SELECT m.org_access AS "orgAccess", m.site_ids AS "siteIds", m.device_group_ids AS "deviceGroupIds",
+         ${permissionsOfRole('m.role_id')} AS permissions
+       FROM (
+         SELECT role_id, org_access, NULL::uuid[] AS site_ids, NULL::uuid[] AS device_group_ids
+           FROM partner_membership
+           WHERE :scope = 'partner' AND user_id = :userId AND partner_id = :partnerId
+         UNION ALL
+         SELECT role_id, 'none', site_ids, device_group_ids FROM organization_membership
+           WHERE :scope = 'organization' AND user_id = :userId AND org_id = :orgId AND partner_id = :partnerId
+       ) m`,
+      { userId, scope, partnerId, orgId },
+    );
+    return access ?? null;
   }
 
   /** Replaces the role's own permissions. One statement, since a role has up to 500 of them. */

@@ -1,3 +1,4 @@
+import { WorkerDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,
@@ -6,6 +7,7 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
+import { RolesRepository } from './roles.repository.js';
 
 const pair = (resource: string, action: string) => ({ resource, action });
 const UNKNOWN = '7d9f2c1e-0000-4000-8000-000000000000';
@@ -318,11 +320,15 @@ describe('roles', () => {
       on(i).patch(`/roles/${role}`, { parentRoleId }, owner);
 
     it('never inherit from each other in a circle', async () => {
-      for (let round = 0; round < 5; round += 1) {
-        const [a, b, c] = await Promise.all([createRole('A'), createRole('B'), createRole('C')]);
-        const responses = await Promise.all([setParent(0, a, b), setParent(1, b, c), setParent(2, c, a)]);
-        const codes = responses.map(({ status, body }) => (status === 200 ? 200 : body.code)).sort();
-        expect(codes).toEqual([200, 200, 'circular_inheritance']);
+      for (let round = 0; round < 3; round += 1) {
+        const ring = await Promise.all(['A', 'B', 'C', 'D', 'E'].map((name) => createRole(name)));
+        const at = (i: number) => ring[i % ring.length] ?? '';
+        const calls = Array.from({ length: 20 }, (_, i) => setParent(i, at(i), at(i + 1)));
+        const codes = (await Promise.all(calls)).map(({ status, body }) => (status === 200 ? 200 : body.code));
+        // The link that would close the circle is refused to each of its four callers, the others are set.
+        const refused = codes.flatMap((code, i) => (code === 200 ? [] : [`${code} ${i % ring.length}`]));
+        expect([refused.length, new Set(refused).size]).toEqual([4, 1]);
+        expect(refused[0]).toMatch(/^circular_inheritance /);
       }
       const own = await createRole('Own');
       expect((await setParent(0, own, own)).body).toMatchObject({
@@ -330,6 +336,35 @@ describe('roles', () => {
         error: 'Cannot set parent role: would create circular inheritance',
       });
     });
+
+    it.each([
+      ['demoted', 'UPDATE partner_membership SET role_id = $2 WHERE user_id = $1', 403, 'permission_denied'],
+      ['removed', 'DELETE FROM partner_membership WHERE user_id = $1 AND role_id <> $2', 401, 'unauthenticated'],
+    ])(
+      'are not changed by a user who is %s while the change waits',
+      async (_, change, status, code) => {
+        const editor = await memberWith(pair('users', 'read'), pair('users', 'write'), pair('devices', 'read'));
+        const viewer = await roleId(identity, owner.bearer, 'Partner Viewer');
+        let release = () => undefined as void;
+        const finished = new Promise<void>((resolve) => (release = resolve));
+        let onLocked = () => undefined as void;
+        const locked = new Promise<void>((resolve) => (onLocked = resolve));
+        const transaction = identity.app.get(WorkerDatabase).transaction(async (tx) => {
+          await identity.app.get(RolesRepository).lockForChange(tx, owner.partnerId);
+          onLocked();
+          await finished;
+        });
+        await locked;
+        const created = identity.post('/roles', { name: 'Late', permissions: [pair('devices', 'read')] }, editor);
+        const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`;
+        await eventually(async () => expect(await testApp.query(waiting)).toHaveLength(1));
+        await testApp.query(change, [editor.userId, viewer]);
+        release();
+        const [response] = await Promise.all([created, transaction]);
+        expect([response.status, response.body.code]).toEqual([status, code]);
+      },
+      30_000,
+    );
 
     it('never have more than ten parents in a row', async () => {
       const chain = [await createRole('1')];

@@ -97,10 +97,10 @@ export class RolesService {
   async create(caller: UserCaller, dto: CreateRoleDto): Promise<RoleDto> {
     const permissions = toKnownPermissions(dto.permissions ?? []);
     const scope = await this.resolveScope(caller, dto);
-    return this.changeRoles(caller, scope, async (tx, tree) => {
+    return this.changeRoles({ caller, scope, needs: 'users:write' }, async (tx, tree, current) => {
       const { name, description = null, parentRoleId = null, forceMfa = false } = dto;
       if (parentRoleId !== null) tree.assertParent(null, parentRoleId);
-      this.grants.assertCanGrant(caller, tree.combine(permissions, parentRoleId));
+      this.grants.assertCanGrant(current, tree.combine(permissions, parentRoleId));
       const role = await this.store(tx, scope, { name, description, parentRoleId, forceMfa }, permissions);
       await this.audit.record(tx, caller, 'role.create', resourceOf(role), { permissions, parentRoleId, forceMfa });
       return role;
@@ -119,7 +119,7 @@ export class RolesService {
     }
     const newPermissions = fields.permissions && toKnownPermissions(fields.permissions);
     const scope = await this.resolveRoleScope(caller, roleId, { orgId, partnerId });
-    return this.changeRoles(caller, scope, async (tx, tree) => {
+    return this.changeRoles({ caller, scope, needs: 'users:write' }, async (tx, tree, current) => {
       const before = await this.getCustom(tx, scope, roleId, 'modify');
       const after = mergeFields(before, fields);
       const permissions = newPermissions ?? before.permissions;
@@ -127,8 +127,8 @@ export class RolesService {
         tree.assertParent(roleId, after.parentRoleId);
       }
       if (newPermissions || fields.parentRoleId !== undefined || fields.forceMfa !== undefined) {
-        this.grants.assertCanGrant(caller, tree.combine(before.permissions, before.parentRoleId));
-        this.grants.assertCanGrant(caller, tree.combine(permissions, after.parentRoleId));
+        this.grants.assertCanGrant(current, tree.combine(before.permissions, before.parentRoleId));
+        this.grants.assertCanGrant(current, tree.combine(permissions, after.parentRoleId));
       }
       await this.roles.change(tx, before, after);
       if (newPermissions) await this.roles.setPermissions(tx, roleId, permissions);
@@ -146,7 +146,7 @@ export class RolesService {
   /** @throws NotFoundError, SystemRoleImmutable, RoleHasUsers, RoleHasChildren */
   async remove(caller: UserCaller, roleId: string, named: MemberScopeQueryDto): Promise<void> {
     const scope = await this.resolveRoleScope(caller, roleId, named);
-    await this.changeRoles(caller, scope, async (tx) => {
+    await this.changeRoles({ caller, scope, needs: 'users:delete' }, async (tx) => {
       const role = await this.getCustom(tx, scope, roleId, 'delete');
       const { userCount, childRoleCount } = await this.roles.lockForRemoval(tx, roleId);
       if (userCount > 0) throw new RoleHasUsers(userCount);
@@ -160,10 +160,10 @@ export class RolesService {
   /** Creates a custom role with every permission the source grants, inherited ones included. */
   async clone(caller: UserCaller, sourceId: string, { name, ...named }: CloneRoleDto): Promise<RoleDto> {
     const scope = await this.resolveRoleScope(caller, sourceId, named);
-    return this.changeRoles(caller, scope, async (tx, tree) => {
+    return this.changeRoles({ caller, scope, needs: 'users:write' }, async (tx, tree, current) => {
       const source = await this.roles.get(tx, scope, sourceId);
       const permissions = tree.getEffective(sourceId).map(({ permission }) => permission);
-      this.grants.assertCanGrant(caller, permissions);
+      this.grants.assertCanGrant(current, permissions);
       const description = `Copy of ${source.name}`;
       const fields = { name, description, parentRoleId: null, forceMfa: source.forceMfa };
       const role = await this.store(tx, scope, fields, permissions);
@@ -173,15 +173,16 @@ export class RolesService {
     });
   }
 
+  /** @param work  receives the caller with the permissions it has once the lock is held */
   private changeRoles<T>(
-    caller: UserCaller,
-    scope: MemberScope,
-    work: (tx: TenantTransaction, tree: RoleTree) => Promise<T>,
+    { caller, scope, needs }: { caller: UserCaller; scope: MemberScope; needs: Permission },
+    work: (tx: TenantTransaction, tree: RoleTree, current: UserCaller) => Promise<T>,
   ): Promise<T> {
-    if (isSiteRestricted(caller)) throw new SiteAccessDenied(); // a role counts in the whole organization
     return this.tenants.transaction(caller, async (tx) => {
       await this.roles.lockForChange(tx, scope.partnerId);
-      return work(tx, await this.roles.getTree(tx, scope));
+      const current = await this.grants.refreshCaller(tx, caller, needs);
+      if (isSiteRestricted(current)) throw new SiteAccessDenied(); // a role counts in the whole organization
+      return work(tx, await this.roles.getTree(tx, scope), current);
     });
   }
 

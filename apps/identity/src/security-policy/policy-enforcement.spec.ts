@@ -8,7 +8,7 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { PolicyTestApp } from '../../test/policy-test-app.js';
-import { inviteAndAccept, roleId, sessionOf } from '../../test/users.js';
+import { enrollTotp, inviteAndAccept, roleId, sessionOf } from '../../test/users.js';
 
 describe('security policies in force', () => {
   let testApp: PolicyTestApp;
@@ -116,6 +116,22 @@ describe('security policies in force', () => {
       });
       expect(again).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
     });
+
+    it('shows administrators of an organization who still needs a factor by the policy of the partner', async () => {
+      const admin = await testApp.protectedPartner();
+      const orgId = await testApp.withOrganization(admin.partnerId);
+      const orgAdmin = await testApp.orgMember(admin, orgId);
+      const enrolled = await enrollTotp(identity, orgAdmin.bearer);
+      const late = await testApp.orgMember(admin, orgId);
+      const statusOf = async (userId: string) => {
+        const list = expectStatus(await identity.get('/users', { bearer: enrolled.bearer }), 200).body.data;
+        return (list as { id: string; mfaStatus: string }[]).find(({ id }) => id === userId)?.mfaStatus;
+      };
+      expect(await statusOf(late.userId)).toBe('not_required');
+      expectStatus(await testApp.patchOwn(admin.bearer, { requireMfa: true }), 200);
+      expect(await statusOf(late.userId)).toBe('overdue');
+      expect(await statusOf(orgAdmin.userId)).toBe('enrolled');
+    }, 30_000);
 
     it('requires the greatest password length of all tenants of the user', async () => {
       const admin = await testApp.protectedPartner();

@@ -76,6 +76,25 @@ describe('SecurityPoliciesRepository', () => {
     expect(await count({ totp: false, sms: false })).toMatchObject({ count: 0 });
   });
 
+  it('finds an organization of the partner that excludes each of the given methods', async () => {
+    const { partnerId, ...user } = await registerPartner(identity);
+    const excludes = (methods: string[]) =>
+      run((tx) => policies.excludesAll(tx, partnerId, methods), { partnerId, ...user });
+    expect(await excludes(['sms'])).toBe(false);
+    const orgId = randomUUID();
+    await testApp.query(
+      `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
+       VALUES ($1, $2, 'Customer', $3, 'active', 1)`,
+      [orgId, partnerId, `customer-${orgId}`],
+    );
+    const security = { allowedMfaMethods: { sms: false } };
+    await run((tx) => policies.save(tx, { orgId, partnerId, security }), { partnerId, ...user });
+    expect(await excludes(['sms'])).toBe(true);
+    expect(await excludes(['sms', 'totp'])).toBe(false);
+    await testApp.query('UPDATE organization_directory SET deleted = TRUE WHERE org_id = $1', [orgId]);
+    expect(await excludes(['sms'])).toBe(false);
+  });
+
   it('lets no policy of a user change while its policies are locked', async () => {
     let release = () => undefined as void;
     const finished = new Promise<void>((resolve) => (release = resolve));

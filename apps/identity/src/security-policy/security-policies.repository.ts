@@ -104,6 +104,22 @@ export class SecurityPoliciesRepository extends TenantRepository<OrganizationSec
     return { count: Math.min(found, MAX_COUNT), countCapped: found > MAX_COUNT };
   }
 
+  /** Returns true when an organization of the partner, whatever the partner allows, excludes each of these methods. */
+  async excludesAll(tx: TenantTransaction, partnerId: string, methods: readonly string[]): Promise<boolean> {
+    const [row] = await tx.query<{ found: boolean }>(
+      `SELECT EXISTS (
+         SELECT FROM organization_security_policy o
+         LEFT JOIN organization_directory d ON d.org_id = o.org_id
+         WHERE o.partner_id = :partnerId AND d.deleted IS NOT TRUE
+           AND NOT EXISTS (
+             SELECT FROM unnest(:methods::text[]) AS m(method)
+             WHERE coalesce((o.settings #>> ARRAY['security', 'allowedMfaMethods', m.method])::boolean, TRUE))
+       ) AS found`,
+      { partnerId, methods: [...methods] },
+    );
+    return row?.found ?? false;
+  }
+
   /** Locks the policies of a partner and its organizations for a change, until the transaction ends. */
   async lockForChange(tx: SqlExecutor, partnerId: string): Promise<void> {
     await tx.query(`SELECT pg_advisory_xact_lock(${lockKey(':partnerId')})`, { partnerId });

@@ -1,34 +1,27 @@
 import { Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
 import { MfaRequired, type UserCaller } from '@rmm/access';
-import {
-  type AccessScope,
-  type ApplySecurityPolicyRequest,
-  type OrganizationSecurity,
-  type PartnerSecurity,
-} from '@rmm/contracts';
+import { type AccessScope, type ApplySecurityPolicyRequest, type OrganizationSecurity } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedCaller, type AuditedResource } from '@rmm/messaging';
-import { TenantDatabase, WorkerDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
+import { TenantDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
 import { currentContext, NotFoundError } from '@rmm/service-kit';
 import { cidrsContain, parseCidr } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
-import type { UserMembership } from '../users/user.js';
-import { UsersRepository } from '../users/users.repository.js';
 import { readOrganizationChange, readPartnerChange } from './dto/security-policy.dto.js';
-import { SecurityPoliciesRepository, type AffectedMembers } from './security-policies.repository.js';
-import { IpAllowlistWouldLockOutCaller, MfaPolicyWouldLockOutUsers } from './security-policy.errors.js';
-import { changePolicy, tightensMfa, type PolicyChange } from './security-policy.js';
+import { LockOutPolicy, type PolicyVersions } from './lock-out.policy.js';
+import { SecurityPoliciesRepository } from './security-policies.repository.js';
+import {
+  IpAllowlistWouldLockOutCaller,
+  MfaNoMethodAvailable,
+  MfaPolicyWouldLockOutUsers,
+} from './security-policy.errors.js';
+import { changePolicy, type PolicyChange } from './security-policy.js';
 
 /** The caller of a policy change. */
 export interface PolicyEditor extends AuditedCaller {
   scope: AccessScope;
   mfa: boolean;
-}
-
-export interface PolicyVersions {
-  before: PartnerSecurity;
-  after: PartnerSecurity;
 }
 
 export interface AppliedPolicy {
@@ -43,10 +36,9 @@ const ACTION = 'security_policy.update';
 export class SecurityPoliciesService {
   constructor(
     private readonly tenants: TenantDatabase,
-    private readonly worker: WorkerDatabase,
     private readonly repository: SecurityPoliciesRepository,
     private readonly partners: PartnersRepository,
-    private readonly users: UsersRepository,
+    private readonly lockOut: LockOutPolicy,
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly accessChanges: AccessChangesService,
@@ -55,7 +47,7 @@ export class SecurityPoliciesService {
   /**
    * Applies a change of an organization's policy that provisioning asks for: checks, stores and publishes it.
    * @param editor  resolved by the session, with access to the organization
-   * @throws MfaRequired, ValidationError, NotFoundError, MfaPolicyWouldLockOutUsers
+   * @throws MfaRequired, ValidationError, NotFoundError, MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers
    */
   async apply(editor: UserCaller, request: ApplySecurityPolicyRequest): Promise<AppliedPolicy> {
     const resource = resourceOf(request);
@@ -69,7 +61,8 @@ export class SecurityPoliciesService {
   /**
    * Runs a change of a partner's policy, while no other policy of the partner changes.
    * @param raw the new `settings.security`
-   * @throws MfaRequired, ValidationError, IpAllowlistWouldLockOutCaller, MfaPolicyWouldLockOutUsers
+   * @throws MfaRequired, ValidationError, IpAllowlistWouldLockOutCaller, MfaNoMethodAvailable,
+   *   MfaPolicyWouldLockOutUsers
    */
   async changePartnerPolicy<T>(
     caller: UserCaller,
@@ -89,17 +82,6 @@ export class SecurityPoliciesService {
     );
   }
 
-  /** @throws MfaPolicyWouldLockOutUsers, unless the change is no stricter than before */
-  async assertNoUserLockedOut(
-    tx: TenantTransaction,
-    { before, after }: PolicyVersions,
-    affected: AffectedMembers,
-  ): Promise<void> {
-    if (!tightensMfa(before, after)) return;
-    const lockedOut = await this.repository.countLockedOut(tx, affected);
-    if (lockedOut.count > 0) throw new MfaPolicyWouldLockOutUsers(lockedOut);
-  }
-
   /** Records the audit entry of a change, in its transaction. */
   async record(
     tx: TenantTransaction,
@@ -108,19 +90,6 @@ export class SecurityPoliciesService {
     { before, after }: PolicyVersions,
   ): Promise<void> {
     await this.audit.record(tx, editor, ACTION, resource, { before, after });
-  }
-
-  /**
-   * Runs a change of a user's own factors while the policies that apply to the user stay as they are. Call it outside
-   * of any transaction; `change` runs its own.
-   * @param change receives the user's memberships
-   */
-  async withStablePolicies<T>(userId: string, change: (memberships: UserMembership[]) => Promise<T>): Promise<T> {
-    return this.worker.transaction(async (tx) => {
-      await this.repository.lockPoliciesOf(tx, userId);
-      const user = await this.users.findById(tx, userId);
-      return change(user?.memberships ?? []);
-    });
   }
 
   private async applyIn(
@@ -138,7 +107,7 @@ export class SecurityPoliciesService {
     if (isDeepStrictEqual(before, after)) return { security: before, version: storedVersion };
 
     const affected = { partnerId, partnerPolicy, organization: { orgId, policy: after } };
-    await this.assertNoUserLockedOut(tx, { before, after }, affected);
+    await this.lockOut.assertNoLockOut(tx, { before, after }, affected);
     const version = await this.repository.save(tx, { orgId, partnerId, security: after });
     if (version === null) throw new NotFoundError('Organization');
     await this.accessChanges.publish(tx, { orgIds: [orgId], reason: 'security_policy' });
@@ -181,7 +150,9 @@ export class SecurityPoliciesService {
     try {
       return await change();
     } catch (error) {
-      if (error instanceof MfaPolicyWouldLockOutUsers) await this.refuse(editor, resource, error);
+      if (error instanceof MfaNoMethodAvailable || error instanceof MfaPolicyWouldLockOutUsers) {
+        await this.refuse(editor, resource, error);
+      }
       throw error;
     }
   }
@@ -190,7 +161,7 @@ export class SecurityPoliciesService {
   private async refuse(
     editor: PolicyEditor,
     resource: AuditedResource,
-    error: MfaRequired | IpAllowlistWouldLockOutCaller | MfaPolicyWouldLockOutUsers,
+    error: MfaRequired | IpAllowlistWouldLockOutCaller | MfaNoMethodAvailable | MfaPolicyWouldLockOutUsers,
   ): Promise<never> {
     const details = { reason: error.code, ...error.extras };
     await this.audit.recordDirect(editor, ACTION, resource, details, 'denied');

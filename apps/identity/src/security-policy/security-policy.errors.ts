@@ -1,4 +1,4 @@
-import { ConflictError } from '@rmm/service-kit';
+import { BadRequestError, ConflictError } from '@rmm/service-kit';
 
 /** The change would leave enrolled users without an allowed method. @see docs/reference/mfa-and-policies.md */
 export class MfaPolicyWouldLockOutUsers extends ConflictError {
@@ -8,6 +8,12 @@ export class MfaPolicyWouldLockOutUsers extends ConflictError {
   constructor(readonly lockedOut: { count: number; countCapped: boolean }) {
     super(undefined, { extras: { ...lockedOut } });
   }
+}
+
+/** Partner and organization together would exclude every method that this fleet offers. */
+export class MfaNoMethodAvailable extends BadRequestError {
+  override code = 'mfa_no_method_available';
+  override error = 'The policy leaves no method that is available';
 }
 
 export class IpAllowlistWouldLockOutCaller extends ConflictError {

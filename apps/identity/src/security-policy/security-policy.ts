@@ -36,8 +36,8 @@ export function sessionLifetimeHours({ partnerSecurity, organizationSecurity }: 
   return hours.length > 0 ? Math.min(...hours) : null;
 }
 
-/** No tenant may require more of a password that opens its members' other tenants too. */
-const MAX_REQUIRED_LENGTH = 64;
+/** The longest password a tenant may require: the same password opens its members' other tenants. */
+export const MAX_PASSWORD_MIN_LENGTH = 64;
 
 /**
  * Returns the greatest minimum length of all memberships, since one password opens each of them, and at most 64; 0
@@ -47,7 +47,7 @@ export const passwordMinLength = (memberships: readonly PolicyOwners[]): number 
   const lengths = memberships
     .flatMap((owners) => [owners.partnerSecurity, owners.organizationSecurity])
     .map((policy) => policy?.passwordMinLength ?? 0);
-  return Math.min(MAX_REQUIRED_LENGTH, Math.max(0, ...lengths));
+  return Math.min(MAX_PASSWORD_MIN_LENGTH, Math.max(0, ...lengths));
 };
 
 /** Merges objects: null removes a key, and an object without keys is removed too. */

@@ -27,7 +27,7 @@ const acme = (given: Partial<KnownOrganization> = {}): KnownOrganization => ({
 
 const LINKED = [{ system: 'csv', externalId: '1' }];
 
-function run(
+async function run(
   rows: object[],
   organizations: KnownOrganization[] = [],
   mode: ImportMode = 'skip',
@@ -39,7 +39,8 @@ function run(
     remainingCap: remainingCap ?? null,
   };
   let ids = 0;
-  const decisions = decideImport(planImport(parseImportRows(rows).rows, state), state, mode, () => `new-${(ids += 1)}`);
+  const plan = planImport((await parseImportRows(rows)).rows, state);
+  const decisions = await decideImport(plan, state, mode, () => `new-${(ids += 1)}`);
   return {
     decisions,
     imported: decisions.flatMap((decision) => decision.imported),
@@ -51,8 +52,8 @@ function run(
 }
 
 describe('decideImport, create', () => {
-  it('creates the organization, its link and every named site once', () => {
-    const { imported, writes } = run([
+  it('creates the organization, its link and every named site once', async () => {
+    const { imported, writes } = await run([
       { organization: 'Acme', externalId: '1', site: 'North', timezone: 'Europe/Berlin' },
       { organization: 'Acme', externalId: '1', site: 'south' },
       { organization: 'Acme', externalId: '1', site: 'NORTH', contact: { email: 'A@b.example' } },
@@ -70,14 +71,14 @@ describe('decideImport, create', () => {
     ]);
   });
 
-  it('names the default site after the organization', () => {
-    const { imported, writes } = run([{ organization: 'Acme', address: 'Main Street 1' }]);
+  it('names the default site after the organization', async () => {
+    const { imported, writes } = await run([{ organization: 'Acme', address: 'Main Street 1' }]);
     expect(imported[0]).toMatchObject({ siteName: 'Acme', createdLink: false, slug: 'acme' });
     expect(writes[0]?.newSites).toMatchObject([{ name: 'Acme', address: { line1: 'Main Street 1', city: null } }]);
   });
 
-  it('accepts organizations up to the cap in the order of the file', () => {
-    const { imported, errors } = run(
+  it('accepts organizations up to the cap in the order of the file', async () => {
+    const { imported, errors } = await run(
       [{ organization: 'A' }, { organization: 'B' }, { organization: 'C' }],
       [],
       'skip',
@@ -92,8 +93,8 @@ describe('decideImport, match', () => {
   it.each([
     ['create', 'annotation-changed'],
     ['name-match', 'annotation-changed'],
-  ])('refuses a row that was %s and is linked now', (expectedAnnotation, code) => {
-    const { errors, writes } = run(
+  ])('refuses a row that was %s and is linked now', async (expectedAnnotation, code) => {
+    const { errors, writes } = await run(
       [{ organization: 'Acme', externalId: '1', expectedAnnotation }],
       [acme({ links: LINKED })],
     );
@@ -101,17 +102,17 @@ describe('decideImport, match', () => {
     expect(writes).toEqual([]);
   });
 
-  it('refuses a row that matches another organization than expected', () => {
+  it('refuses a row that matches another organization than expected', async () => {
     const expectedOrganizationId = '5f0cf4c4-6f0c-4a68-8f41-3d7b2f2a0001';
-    const { errors } = run(
+    const { errors } = await run(
       [{ organization: 'Acme', expectedAnnotation: 'name-match', expectedOrganizationId }],
       [acme()],
     );
     expect(errors).toMatchObject([{ code: 'match-changed' }]);
   });
 
-  it('skips a link match without a write', () => {
-    const { skipped, writes } = run(
+  it('skips a link match without a write', async () => {
+    const { skipped, writes } = await run(
       [{ organization: 'Acme', externalId: '1', site: 'New' }],
       [acme({ links: LINKED })],
     );
@@ -119,8 +120,8 @@ describe('decideImport, match', () => {
     expect(writes).toEqual([]);
   });
 
-  it('refuses all rows of an unconfirmed name match', () => {
-    const { errors, writes } = run(
+  it('refuses all rows of an unconfirmed name match', async () => {
+    const { errors, writes } = await run(
       [{ organization: 'Acme', expectedAnnotation: 'name-match' }, { organization: 'acme' }],
       [acme()],
     );
@@ -131,19 +132,19 @@ describe('decideImport, match', () => {
     expect(writes).toEqual([]);
   });
 
-  it.each(['skip', 'update'] as const)('stores the link of a confirmed name match in mode %s', (mode) => {
+  it.each(['skip', 'update'] as const)('stores the link of a confirmed name match in mode %s', async (mode) => {
     const rows = [{ organization: 'Acme', externalId: '7', expectedAnnotation: 'name-match' }];
-    const { writes, skipped, updated } = run(rows, [acme({ sites: [site({ id: 's1', name: 'Acme' })] })], mode);
+    const { writes, skipped, updated } = await run(rows, [acme({ sites: [site({ id: 's1', name: 'Acme' })] })], mode);
     expect(writes[0]?.links).toEqual([{ orgId: 'acme-id', system: 'csv', externalId: '7', moved: false }]);
     expect([...skipped, ...updated]).toMatchObject([{ organizationId: 'acme-id', createdLink: true }]);
   });
 
-  it('links an organization once per system, also within one file', () => {
+  it('links an organization once per system, also within one file', async () => {
     const confirmed = { organization: 'Acme', expectedAnnotation: 'name-match' };
-    expect(run([{ ...confirmed, externalId: '7' }], [acme({ links: LINKED })]).errors).toMatchObject([
+    expect((await run([{ ...confirmed, externalId: '7' }], [acme({ links: LINKED })])).errors).toMatchObject([
       { code: 'match-already-linked' },
     ]);
-    const twice = run(
+    const twice = await run(
       [
         { ...confirmed, externalId: '7' },
         { ...confirmed, externalId: '8' },
@@ -154,10 +155,10 @@ describe('decideImport, match', () => {
     expect(twice.errors).toMatchObject([{ index: 1, code: 'match-already-linked' }]);
   });
 
-  it('creates a separate organization with forceCreate unless the row is in conflict', () => {
-    const forced = run([{ organization: 'Acme', forceCreate: true }], [acme()]);
+  it('creates a separate organization with forceCreate unless the row is in conflict', async () => {
+    const forced = await run([{ organization: 'Acme', forceCreate: true }], [acme()]);
     expect(forced.imported).toMatchObject([{ organizationId: 'new-1', slug: 'acme-2' }]);
-    const conflict = run(
+    const conflict = await run(
       [
         { organization: 'A', externalId: '1', forceCreate: true },
         { organization: 'B', externalId: '1', forceCreate: true },
@@ -169,27 +170,27 @@ describe('decideImport, match', () => {
 });
 
 describe('decideImport, soft-deleted', () => {
-  it('refuses a deleted match without reactivate', () => {
-    expect(run([{ organization: 'Acme' }], [acme({ deleted: true })]).errors).toMatchObject([
+  it('refuses a deleted match without reactivate', async () => {
+    expect((await run([{ organization: 'Acme' }], [acme({ deleted: true })])).errors).toMatchObject([
       { code: 'soft-deleted-unconfirmed' },
     ]);
   });
 
-  it('reactivates the organization once with a free slug and counts it against the cap', () => {
+  it('reactivates the organization once with a free slug and counts it against the cap', async () => {
     const rows = [
       { organization: 'Acme', externalId: '1', reactivate: true },
       { organization: 'Acme', reactivate: true },
     ];
     const gone = acme({ deleted: true, links: LINKED });
     const other = acme({ id: 'other', name: 'Other', nameKey: 'other', slug: 'acme' });
-    const { updated, writes } = run(rows, [gone, other], 'skip', 1);
+    const { updated, writes } = await run(rows, [gone, other], 'skip', 1);
     expect(updated).toMatchObject([{ reactivated: true }, { reactivated: true }]);
     expect(writes.flatMap((write) => write.reactivated)).toEqual([{ id: 'acme-id', slug: 'acme-2' }]);
-    expect(run(rows, [gone], 'skip', 0).errors[0]).toMatchObject({ code: 'organization-limit-reached' });
+    expect((await run(rows, [gone], 'skip', 0)).errors[0]).toMatchObject({ code: 'organization-limit-reached' });
   });
 
-  it('moves the link of a deleted organization to the one that replaces it', () => {
-    const { writes } = run(
+  it('moves the link of a deleted organization to the one that replaces it', async () => {
+    const { writes } = await run(
       [{ organization: 'Acme', externalId: '1', forceCreate: true }],
       [acme({ deleted: true, links: LINKED })],
     );
@@ -200,9 +201,9 @@ describe('decideImport, soft-deleted', () => {
 describe('decideImport, update', () => {
   const linked = (sites: KnownSite[]) => [acme({ links: LINKED, sites })];
 
-  it('patches only the given fields and creates the missing site', () => {
+  it('patches only the given fields and creates the missing site', async () => {
     const address = { line1: 'Old 1', line2: null, city: 'Bern', region: null, postalCode: null, country: null };
-    const { updated, writes } = run(
+    const { updated, writes } = await run(
       [
         { organization: 'Acme', externalId: '1', site: 'north', address: { line1: 'New 2', city: '' } },
         { organization: 'Acme', externalId: '1', site: 'South' },
@@ -220,8 +221,8 @@ describe('decideImport, update', () => {
     expect(writes[0]?.newSites).toMatchObject([{ orgId: 'acme-id', name: 'South' }]);
   });
 
-  it('writes nothing for the same file again', () => {
-    const { writes } = run(
+  it('writes nothing for the same file again', async () => {
+    const { writes } = await run(
       [{ organization: 'Acme', externalId: '1', site: 'North', timezone: 'UTC' }],
       linked([site({ id: 's1', name: 'North' })]),
       'update',
@@ -229,8 +230,8 @@ describe('decideImport, update', () => {
     expect(writes).toEqual([{ organizations: [], reactivated: [], links: [], newSites: [], sitePatches: [] }]);
   });
 
-  it('adds no default site to an organization with other sites', () => {
-    const { updated, writes } = run(
+  it('adds no default site to an organization with other sites', async () => {
+    const { updated, writes } = await run(
       [{ organization: 'Acme', externalId: '1' }],
       linked([site({ id: 's1', name: 'North' }), site({ id: 's2', name: 'South' })]),
       'update',

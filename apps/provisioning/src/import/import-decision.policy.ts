@@ -1,5 +1,5 @@
+import { mapInTurns } from '@rmm/service-kit';
 import { uniqueSlug } from '@rmm/validation';
-import { organizationSlug } from '../organizations/organization-slug.js';
 import type {
   ImportedItemDto,
   ImportErrorCode,
@@ -33,9 +33,9 @@ export function decideImport(
   state: ImportState,
   mode: ImportMode,
   newId: () => string,
-): GroupDecision[] {
+): Promise<GroupDecision[]> {
   const decider = new Decider(state, mode, newId);
-  return groups.map((group) => decider.decide(group));
+  return mapInTurns(groups, (group) => decider.decide(group));
 }
 
 /** Refuses all rows of a group with the same error: a group is imported as a whole or not at all. */
@@ -79,7 +79,7 @@ class Decider {
 
   private create(group: PlannedGroup): GroupDecision {
     if (!this.useCap()) return refuseOverCap(group);
-    const slug = this.claimSlug(organizationSlug(group.name));
+    const slug = this.claimSlug(group.rows[0].slug);
     const { writes, organizationId, siteOfRow } = this.changes.create(group, slug);
     const imported = group.rows.map((row) => ({
       index: row.index,

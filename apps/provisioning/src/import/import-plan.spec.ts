@@ -2,7 +2,7 @@ import { planImport } from './import-plan.js';
 import { parseImportRows, type ImportRow } from './import-rows.js';
 import type { ImportState, KnownOrganization } from './import-state.types.js';
 
-const rowsOf = (...rows: object[]): ImportRow[] => parseImportRows(rows).rows;
+const rowsOf = async (...rows: object[]): Promise<ImportRow[]> => (await parseImportRows(rows)).rows;
 
 const organization = (given: Partial<KnownOrganization> & { id: string; name: string }): KnownOrganization => ({
   nameKey: given.name.toLowerCase(),
@@ -22,9 +22,9 @@ const stateOf = (...organizations: KnownOrganization[]): ImportState => ({
 });
 
 describe('planImport', () => {
-  it('groups rows by external id, and by name regardless of spacing and case', () => {
+  it('groups rows by external id, and by name regardless of spacing and case', async () => {
     const groups = planImport(
-      rowsOf(
+      await rowsOf(
         { organization: 'Acme', externalId: '1', site: 'North' },
         { organization: 'ACME ', externalId: '1', site: 'South' },
         { organization: 'Beta  Corp' },
@@ -42,25 +42,28 @@ describe('planImport', () => {
     ]);
   });
 
-  it('separates equal ids of two systems', () => {
+  it('separates equal ids of two systems', async () => {
     const groups = planImport(
-      rowsOf({ organization: 'A', externalId: '1', externalSystem: 'halo' }, { organization: 'B', externalId: '1' }),
+      await rowsOf(
+        { organization: 'A', externalId: '1', externalSystem: 'halo' },
+        { organization: 'B', externalId: '1' },
+      ),
       stateOf(),
     );
     expect(groups.map((group) => group.link?.system)).toEqual(['halo', 'csv']);
   });
 
-  it('prefers the link over the name', () => {
+  it('prefers the link over the name', async () => {
     const linked = organization({ id: 'o1', name: 'Renamed', links: [{ system: 'csv', externalId: '1' }] });
     const named = organization({ id: 'o2', name: 'Acme' });
-    const [group] = planImport(rowsOf({ organization: 'Acme', externalId: '1' }), stateOf(linked, named));
+    const [group] = planImport(await rowsOf({ organization: 'Acme', externalId: '1' }), stateOf(linked, named));
     expect(group).toMatchObject({ annotation: 'link-match', matchedBy: 'link', match: linked, slug: 'renamed' });
   });
 
-  it('reports that a name match is already linked in the same system', () => {
+  it('reports that a name match is already linked in the same system', async () => {
     const named = organization({ id: 'o1', name: 'Acme', links: [{ system: 'csv', externalId: '9' }] });
     const [same, other] = planImport(
-      rowsOf(
+      await rowsOf(
         { organization: 'acme', externalId: '1' },
         { organization: 'acme', externalId: '1', externalSystem: 'halo' },
       ),
@@ -70,25 +73,25 @@ describe('planImport', () => {
     expect(other).toMatchObject({ annotation: 'name-match', matchLinkedToSystem: false });
   });
 
-  it('matches a soft-deleted organization by link and by name, a live one first', () => {
+  it('matches a soft-deleted organization by link and by name, a live one first', async () => {
     const gone = organization({ id: 'o1', name: 'Acme', deleted: true, links: [{ system: 'csv', externalId: '1' }] });
     const [byLink, byName] = planImport(
-      rowsOf({ organization: 'Other', externalId: '1' }, { organization: 'Acme' }),
+      await rowsOf({ organization: 'Other', externalId: '1' }, { organization: 'Acme' }),
       stateOf(gone),
     );
     expect(byLink).toMatchObject({ annotation: 'matched-soft-deleted', matchedBy: 'link' });
     expect(byName).toMatchObject({ annotation: 'matched-soft-deleted', matchedBy: 'name' });
 
     const live = organization({ id: 'o2', name: 'Acme' });
-    expect(planImport(rowsOf({ organization: 'Acme' }), stateOf(gone, live))[0]).toMatchObject({
+    expect(planImport(await rowsOf({ organization: 'Acme' }), stateOf(gone, live))[0]).toMatchObject({
       annotation: 'name-match',
       match: live,
     });
   });
 
-  it('reports a conflict with its rows for one external id with two names', () => {
+  it('reports a conflict with its rows for one external id with two names', async () => {
     const groups = planImport(
-      rowsOf({ organization: 'Acme', externalId: '1' }, { organization: 'Beta', externalId: '1' }),
+      await rowsOf({ organization: 'Acme', externalId: '1' }, { organization: 'Beta', externalId: '1' }),
       stateOf(),
     );
     expect(groups).toHaveLength(1);
@@ -96,26 +99,29 @@ describe('planImport', () => {
     expect(groups[0]?.conflictReason).toContain('rows 0, 1');
   });
 
-  it('reports a conflict for several live organizations of one name', () => {
+  it('reports a conflict for several live organizations of one name', async () => {
     const state = stateOf(
       organization({ id: 'o1', name: 'Acme' }),
       organization({ id: 'o2', name: 'Acme', slug: 'acme-2' }),
     );
-    expect(planImport(rowsOf({ organization: 'Acme' }), state)[0]).toMatchObject({
+    expect(planImport(await rowsOf({ organization: 'Acme' }), state)[0]).toMatchObject({
       annotation: 'conflict',
       match: null,
     });
   });
 
-  it('reports a conflict for a new name with and without an external id', () => {
-    const groups = planImport(rowsOf({ organization: 'Acme' }, { organization: 'Acme', externalId: '1' }), stateOf());
+  it('reports a conflict for a new name with and without an external id', async () => {
+    const groups = planImport(
+      await rowsOf({ organization: 'Acme' }, { organization: 'Acme', externalId: '1' }),
+      stateOf(),
+    );
     expect(groups.map((group) => group.annotation)).toEqual(['conflict', 'create']);
     expect(groups[0]?.conflictReason).toContain('rows 1');
   });
 
-  it('proposes slugs that are unique among stored and proposed ones', () => {
+  it('proposes slugs that are unique among stored and proposed ones', async () => {
     const groups = planImport(
-      rowsOf({ organization: 'Acme!', externalId: '1' }, { organization: 'Acme?', externalId: '2' }),
+      await rowsOf({ organization: 'Acme!', externalId: '1' }, { organization: 'Acme?', externalId: '2' }),
       stateOf(organization({ id: 'o1', name: 'Acme' })),
     );
     expect(groups.map((group) => group.slug)).toEqual(['acme-2', 'acme-3']);

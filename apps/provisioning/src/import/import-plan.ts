@@ -1,6 +1,4 @@
 import { uniqueSlug } from '@rmm/validation';
-import { nameKey } from '../organizations/name-key.js';
-import { organizationSlug } from '../organizations/organization-slug.js';
 import type { Annotation, ImportRow } from './import-rows.js';
 import type { ImportState, KnownOrganization } from './import-state.types.js';
 
@@ -43,10 +41,7 @@ export function planImport(rows: readonly ImportRow[], state: ImportState): Plan
 function groupRows(rows: readonly ImportRow[]): ImportRow[][] {
   const groups = new Map<string, ImportRow[]>();
   for (const row of rows) {
-    const key =
-      row.externalId === null
-        ? `name ${nameKey(row.organization)}`
-        : `link ${linkKey(row.externalSystem, row.externalId)}`;
+    const key = row.externalId === null ? `name ${row.nameKey}` : `link ${linkKey(row.externalSystem, row.externalId)}`;
     const group = groups.get(key);
     if (group) group.push(row);
     else groups.set(key, [row]);
@@ -79,7 +74,7 @@ class OrganizationIndex {
 
 function annotate(rows: ImportRow[], known: OrganizationIndex): PlannedGroup {
   const first = rows[0];
-  const key = nameKey(first.organization);
+  const key = first.nameKey;
   const link = first.externalId === null ? null : { system: first.externalSystem, externalId: first.externalId };
   const group: PlannedGroup = {
     rows,
@@ -93,7 +88,7 @@ function annotate(rows: ImportRow[], known: OrganizationIndex): PlannedGroup {
     slug: null,
     conflictReason: null,
   };
-  if (rows.some((row) => nameKey(row.organization) !== key)) {
+  if (rows.some((row) => row.nameKey !== key)) {
     return conflict(group, `rows ${rowNumbers(rows)} give one external id to organizations of different names`);
   }
   const linked = link && known.findByLink(link.system, link.externalId);
@@ -136,7 +131,7 @@ function proposeSlugs(groups: PlannedGroup[], state: ImportState): void {
   const taken = new Set(state.takenSlugs);
   for (const group of groups) {
     if (group.annotation !== 'create') continue;
-    group.slug = uniqueSlug(organizationSlug(group.name), (slug) => taken.has(slug));
+    group.slug = uniqueSlug(group.rows[0].slug, (slug) => taken.has(slug));
     taken.add(group.slug);
   }
 }

@@ -1,6 +1,8 @@
 import { isEmail, isUUID } from 'class-validator';
+import { forEachInTurns } from '@rmm/service-kit';
 import { isStorableText, isTimeZone } from '@rmm/validation';
-import { trimName } from '../organizations/name-key.js';
+import { nameKey, trimName } from '../organizations/name-key.js';
+import { organizationSlug } from '../organizations/organization-slug.js';
 import { toSiteAddress, toSiteContact, type SiteAddress, type SiteContact } from '../sites/site-details.mapper.js';
 
 /** The effect that an import has on a row. @see docs/reference/provisioning.md */
@@ -11,6 +13,10 @@ export type Annotation = (typeof ANNOTATIONS)[number];
 export interface ImportRow {
   index: number;
   organization: string;
+  /** The key of the name, by which organizations are compared. */
+  nameKey: string;
+  /** The slug of the name, before a number is added. */
+  slug: string;
   site: string | null;
   externalId: string | null;
   externalSystem: string;
@@ -170,9 +176,12 @@ class RowReader {
 }
 
 function readRow(reader: RowReader, index: number): ImportRow {
+  const organization = reader.name('organization', 255);
   return {
     index,
-    organization: reader.name('organization', 255),
+    organization,
+    nameKey: nameKey(organization),
+    slug: organizationSlug(organization),
     site: reader.text('site', 255),
     externalId: reader.reference('externalId', 255),
     externalSystem: reader.reference('externalSystem', 64) ?? DEFAULT_SYSTEM,
@@ -187,15 +196,15 @@ function readRow(reader: RowReader, index: number): ImportRow {
 }
 
 /**
- * Validates the rows of an organization import. Unknown columns are ignored and reported as warnings; a malformed field
+ * Validates the rows of an organization import, without blocking the event loop. Unknown columns are ignored and reported as warnings; a malformed field
  * is a problem for which the whole request is refused.
  * @see docs/reference/provisioning.md
  */
-export function parseImportRows(given: readonly unknown[]): ParsedRows {
+export async function parseImportRows(given: readonly unknown[]): Promise<ParsedRows> {
   const problems: Record<string, string[]> = {};
   const unknown = new Map<string, number[]>();
   const rows: ImportRow[] = [];
-  given.forEach((row, index) => {
+  await forEachInTurns(given, (row, index) => {
     if (typeof row !== 'object' || row === null || Array.isArray(row)) {
       problems[`rows.${index}`] = ['must be an object'];
       return;

@@ -10,6 +10,8 @@ import {
   SkipFallbackAudit,
   type Caller,
 } from '@rmm/access';
+import { LimitConcurrency } from '@rmm/service-kit';
+import { CONCURRENT_IMPORTS, importingTenant } from '../limits.js';
 import { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
 import { ImportService } from './import.service.js';
@@ -24,6 +26,7 @@ export class ImportController {
   constructor(private readonly imports: ImportService) {}
 
   @Post('preview')
+  @LimitConcurrency(CONCURRENT_IMPORTS, importingTenant)
   @SkipFallbackAudit()
   @HttpCode(200)
   @ApiOperation({ summary: 'Preview an import', description: 'Returns the effect on each row and writes nothing.' })
@@ -33,6 +36,7 @@ export class ImportController {
   }
 
   @Post()
+  @LimitConcurrency(CONCURRENT_IMPORTS, importingTenant)
   @Idempotent()
   @HttpCode(200)
   @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'A repeated request gets the stored response' })

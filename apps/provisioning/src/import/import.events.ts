@@ -12,15 +12,14 @@ export interface ImportScope {
 }
 
 /**
- * Returns the messages of an import, to be published with one statement: an integration event for each organization and
- * site, one audit entry for each new organization (its link and sites in the details) and one for each change of an
- * existing one.
+ * Yields the messages of an import, thousands of them: an integration event for each organization and site, one audit
+ * entry for each new organization (its link and sites in the details) and one for each change of an existing one.
  */
-export function importMessages(
+export function* importMessages(
   audit: Pick<AuditTrail, 'toMessage'>,
   { caller, partnerId }: ImportScope,
   written: WrittenRows,
-): OutgoingMessage[] {
+): Generator<OutgoingMessage> {
   const { actor } = caller;
   const entries = new AuditEntries(audit, caller, partnerId);
   const created = new Set(written.organizations.map((row) => row.id));
@@ -28,27 +27,25 @@ export function importMessages(
   const sitesOf = groupBy(written.newSites, (site) => site.orgId);
   const addedLinks = written.links.filter((link) => !created.has(link.orgId));
   const addedSites = written.newSites.filter((site) => !created.has(site.orgId));
-  return [
-    ...written.organizations.map((row) => organizationEvent('organization.created', row, actor)),
-    ...written.reactivated.map((row) => organizationEvent('organization.updated', row, actor)),
-    ...written.newSites.map((row) => siteEvent('site.created', row, actor)),
-    ...written.patchedSites.map((row) => siteEvent('site.updated', row, actor)),
-    ...written.organizations.map((row) =>
-      entries.forOrganization('organization.create', row.id, row.name, {
-        slug: row.slug,
-        externalLinks: (linksOf.get(row.id) ?? []).map(({ system, externalId }) => ({ system, externalId })),
-        sites: (sitesOf.get(row.id) ?? []).map(({ id, name }) => ({ id, name })),
-      }),
-    ),
-    ...written.reactivated.map((row) =>
-      entries.forOrganization('organization.reactivate', row.id, row.name, { slug: row.slug }),
-    ),
-    ...addedLinks.map(({ orgId, system, externalId }) =>
-      entries.forOrganization('organization.external_link.create', orgId, null, { system, externalId }),
-    ),
-    ...addedSites.map((row) => entries.forSite('site.create', row)),
-    ...written.patchedSites.map((row) => entries.forSite('site.update', row)),
-  ];
+  for (const row of written.organizations) yield organizationEvent('organization.created', row, actor);
+  for (const row of written.reactivated) yield organizationEvent('organization.updated', row, actor);
+  for (const row of written.newSites) yield siteEvent('site.created', row, actor);
+  for (const row of written.patchedSites) yield siteEvent('site.updated', row, actor);
+  for (const row of written.organizations) {
+    yield entries.forOrganization('organization.create', row.id, row.name, {
+      slug: row.slug,
+      externalLinks: (linksOf.get(row.id) ?? []).map(({ system, externalId }) => ({ system, externalId })),
+      sites: (sitesOf.get(row.id) ?? []).map(({ id, name }) => ({ id, name })),
+    });
+  }
+  for (const row of written.reactivated) {
+    yield entries.forOrganization('organization.reactivate', row.id, row.name, { slug: row.slug });
+  }
+  for (const { orgId, system, externalId } of addedLinks) {
+    yield entries.forOrganization('organization.external_link.create', orgId, null, { system, externalId });
+  }
+  for (const row of addedSites) yield entries.forSite('site.create', row);
+  for (const row of written.patchedSites) yield entries.forSite('site.update', row);
 }
 
 /** Builds audit entries about organizations and sites of one partner. */

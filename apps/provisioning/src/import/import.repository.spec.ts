@@ -75,7 +75,7 @@ describe('ImportRepository', () => {
     await database.createOrganization(partnerId, { name: 'Unrelated' });
     await database.createOrganization(randomUUID(), { name: 'Acme' });
     await write([buildWrites({ links: [{ orgId: linked, system: 'csv', externalId: '9', moved: false }] })]);
-    const { rows } = parseImportRows([{ organization: 'ACME' }, { organization: 'New', externalId: '9' }]);
+    const { rows } = await parseImportRows([{ organization: 'ACME' }, { organization: 'New', externalId: '9' }]);
     const state = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
       repository.loadState(tx, partnerId, rows, 3),
     );

@@ -1,7 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
-import { nameKey } from '../organizations/name-key.js';
-import { organizationSlug } from '../organizations/organization-slug.js';
 import type { OrganizationStateRow } from '../organizations/organization.events.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import type { SiteStateRow } from '../sites/site.events.js';
@@ -102,11 +100,11 @@ export class ImportRepository {
     const linked = rows.filter((row) => row.externalId !== null);
     const organizations = await tx.query<KnownOrganization>(MATCHING_ORGANIZATIONS, {
       partnerId,
-      nameKeys: [...new Set(rows.map((row) => nameKey(row.organization)))],
+      nameKeys: [...new Set(rows.map((row) => row.nameKey))],
       systems: linked.map((row) => row.externalSystem),
       externalIds: linked.map((row) => row.externalId),
     });
-    const candidates = new Set(rows.map((row) => organizationSlug(row.organization)));
+    const candidates = new Set(rows.map((row) => row.slug));
     for (const organization of organizations) if (organization.deleted) candidates.add(organization.slug);
     const takenSlugs = await this.organizations.listTakenSlugs(tx, partnerId, candidates);
     return { organizations, takenSlugs, remainingCap };

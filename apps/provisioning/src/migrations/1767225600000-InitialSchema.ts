@@ -44,10 +44,10 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await this.createOutbox(q);
     await this.createInbox(q);
     await this.createDeadLetters(q);
-    await this.createIdempotencyRecords(q);
     await this.createStampChange(q);
     await this.createPartners(q);
     await this.createOrganizations(q);
+    await this.createIdempotencyRecords(q);
     await this.createSites(q);
     await this.createDevices(q);
     await this.createDeviceReports(q);
@@ -272,7 +272,9 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       body_hash text NOT NULL,
       response text NOT NULL,
       created_at timestamptz(3) NOT NULL DEFAULT now(),
-      expires_at timestamptz(3) NOT NULL
+      expires_at timestamptz(3) NOT NULL,
+      CONSTRAINT idempotency_record_organization_fkey
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
     )`);
     await q.query(`CREATE INDEX idempotency_record_expires_idx ON idempotency_record (expires_at)`);
     await secureTable(q, 'idempotency_record', {
@@ -771,7 +773,9 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       org_id uuid NOT NULL,
       partner_id uuid NOT NULL,
-      started_at timestamptz(3)
+      started_at timestamptz(3),
+      CONSTRAINT export_restamp_organization_fkey
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
     )`);
     await secureTable(q, 'export_restamp', {
       comment: 'rmm:worker-only',

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
-import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { MIGRATIONS } from './index.js';
 
@@ -38,6 +38,10 @@ describe('InitialSchema', () => {
 
   it('has row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(executor, 'provisioning')).toEqual([]);
+  });
+
+  it('ties the organization of every row to its partner by a key', async () => {
+    expect(await untiedTenantTables(executor, 'provisioning')).toEqual([]);
   });
 
   it('rejects a site, link or device whose partner is not the partner of its organization', async () => {

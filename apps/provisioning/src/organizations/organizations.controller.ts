@@ -26,6 +26,7 @@ type VisibleOrganization = OrganizationDto | OwnOrganizationDto;
 @ApiTags('Organizations')
 @ApiExtraModels(OrganizationDto, OwnOrganizationDto, PaginationDto)
 @ErrorCodes({
+  400: ['mfa_no_method_available'],
   409: ['mfa_policy_would_lock_out_users', 'organization_limit_reached', 'organization_slug_conflict'],
   403: ['mfa_required', 'scope_not_allowed'],
 })

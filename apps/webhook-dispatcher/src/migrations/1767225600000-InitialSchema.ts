@@ -126,7 +126,8 @@ async function createWebhooks(q: QueryRunner): Promise<void> {
       last_delivery_at timestamptz,
       last_success_at  timestamptz,
       failing_since    timestamptz,
-      mail_due_for     timestamptz
+      mail_due_for     timestamptz,
+      FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
     ) WITH (fillfactor = 50)`);
   await q.query(`
     CREATE INDEX webhook_counter_failing ON webhook_counter (failing_since) WHERE failing_since IS NOT NULL`);

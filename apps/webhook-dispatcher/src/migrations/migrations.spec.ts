@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { revertMigrations, runMigrations } from '@rmm/persistence';
-import { rowSecurityProblems } from '@rmm/persistence/testing';
+import { rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { MIGRATIONS } from './index.js';
 
@@ -85,6 +85,12 @@ describe('the schema', () => {
 
   it('has row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(executor(), SCHEMA)).toEqual([]);
+  });
+
+  it('ties the organization of webhooks to its partner by a key', async () => {
+    // written in sets by the dispatcher alone, which copies both ids from the webhook
+    const ofDeliveries = ['attempt', 'dead_letter', 'delivery', 'event_body', 'request_shape'];
+    expect(await untiedTenantTables(executor(), SCHEMA, ofDeliveries)).toEqual([]);
   });
 
   it('rejects a webhook whose partner is not the partner of its organization', async () => {

@@ -33,6 +33,7 @@ export const ENROLLMENT_KEYS_RESERVE = rpc('credentials.enrollment-keys.reserve'
     deviceId: uuid,
   }),
   reply: replyOf<EnrollmentReserveReply>(),
+  idempotent: true,
 });
 export type EnrollmentReserveRequest = RpcRequest<typeof ENROLLMENT_KEYS_RESERVE>;
 
@@ -55,4 +56,5 @@ export const ENROLLMENT_KEYS_RELEASE = rpc('credentials.enrollment-keys.release'
 export const PROVISIONING_DEVICES_EXISTING = rpc('provisioning.devices.existing', {
   request: z.object({ deviceIds: z.array(uuid).max(1_000) }),
   reply: replyOf<{ existing: string[] }>(),
+  idempotent: true,
 });

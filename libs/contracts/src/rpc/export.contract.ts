@@ -40,10 +40,12 @@ export const PROVISIONING_EXPORT_ORGANIZATIONS = rpc('provisioning.export.organi
   request: exportRequest,
   reply: replyOf<ExportReply<ExportedOrganization>>(),
   timeoutMs: 10_000,
+  idempotent: true,
 });
 
 export const PROVISIONING_EXPORT_SITES = rpc('provisioning.export.sites', {
   request: exportRequest,
   reply: replyOf<ExportReply<ExportedSite>>(),
   timeoutMs: 10_000,
+  idempotent: true,
 });

@@ -58,6 +58,7 @@ export const IDENTITY_ACCESS_RESOLVE = rpc('identity.access.resolve', {
     opensMfaGrace: z.literal(true).optional(),
   }),
   reply: replyOf<AccessSnapshot | null>(),
+  idempotent: true,
 });
 export type AccessResolveRequest = RpcRequest<typeof IDENTITY_ACCESS_RESOLVE>;
 
@@ -85,5 +86,6 @@ export interface AccessInOrganization {
 export const IDENTITY_ACCESS_IN_ORGANIZATION = rpc('identity.access.in-organization', {
   request: z.object({ userId: uuid, partnerId: uuid, orgId: uuid }),
   reply: replyOf<AccessInOrganization | null>(),
+  idempotent: true,
 });
 export type AccessInOrganizationRequest = RpcRequest<typeof IDENTITY_ACCESS_IN_ORGANIZATION>;

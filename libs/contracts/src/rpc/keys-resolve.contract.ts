@@ -50,6 +50,7 @@ export type ResolvedKey = ResolvedApiKey | ResolvedPartnerKey;
 export const CREDENTIALS_KEYS_RESOLVE = rpc('credentials.keys.resolve', {
   request: z.object({ keyHash: sha256Hex }),
   reply: replyOf<ResolvedKey | null>(),
+  idempotent: true,
 });
 export type KeyResolveRequest = RpcRequest<typeof CREDENTIALS_KEYS_RESOLVE>;
 
@@ -66,5 +67,6 @@ export type KeyUse = z.infer<typeof keyUse>;
 export const CREDENTIALS_KEYS_RECORD_USAGE = rpc('credentials.keys.record-usage', {
   request: z.object({ batchId: uuid, uses: z.array(keyUse).max(10_000) }),
   reply: replyOf<{ recorded: number }>(),
+  idempotent: true,
 });
 export type KeyUsageRequest = RpcRequest<typeof CREDENTIALS_KEYS_RECORD_USAGE>;

@@ -9,6 +9,7 @@ import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 export const PROVISIONING_ORGANIZATIONS_GET = rpc('provisioning.organizations.get', {
   request: z.object({ orgIds: z.array(uuid).max(1_000) }),
   reply: replyOf<{ organizations: OrganizationState[] }>(),
+  idempotent: true,
 });
 
 /** Returns the organizations after an id, ordered by it, soft-deleted ones included: directories are compared with this list. */
@@ -16,6 +17,7 @@ export const PROVISIONING_ORGANIZATIONS_LIST_SINCE = rpc('provisioning.organizat
   request: z.object({ after: uuid.nullable(), limit: z.int().min(1).max(1_000) }),
   reply: replyOf<{ organizations: OrganizationState[]; next: string | null }>(),
   timeoutMs: 10_000,
+  idempotent: true,
 });
 export type ListSinceRequest = RpcRequest<typeof PROVISIONING_ORGANIZATIONS_LIST_SINCE>;
 
@@ -29,10 +31,12 @@ export const PROVISIONING_ORGANIZATIONS_ENSURE_FIRST = rpc('provisioning.organiz
 export const PROVISIONING_SITES_GET = rpc('provisioning.sites.get', {
   request: z.object({ caller: actingCallerSchema, orgId: uuid, siteId: uuid }),
   reply: replyOf<{ site: SiteState | null }>(),
+  idempotent: true,
 });
 
 /** Returns which of these are live sites of the organization that the caller may see. */
 export const PROVISIONING_SITES_EXISTING = rpc('provisioning.sites.existing', {
   request: z.object({ caller: actingCallerSchema, orgId: uuid, siteIds: z.array(uuid).max(1_000) }),
   reply: replyOf<{ siteIds: string[] }>(),
+  idempotent: true,
 });

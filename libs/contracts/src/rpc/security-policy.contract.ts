@@ -7,7 +7,7 @@ import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 /**
  * Changes `settings.security` of an organization. The calling service has checked that the organization exists; identity
  * checks the session of the caller and validates the policy itself.
- * Fails with 400 `validation_failed`, 401 `invalid_token`, 403 `permission_denied` or `mfa_required`, 404 `not_found`, 409
+ * Fails with 400 `validation_failed` or `mfa_no_method_available`, 401 `invalid_token`, 403 `permission_denied` or `mfa_required`, 404 `not_found`, 409
  * `mfa_policy_would_lock_out_users`; nothing is stored then.
  */
 export const IDENTITY_SECURITY_POLICY_APPLY = rpc('identity.security-policy.apply', {

@@ -35,6 +35,9 @@ const PATIENT = rpc('provisioning.spec.patient', {
   reply: replyOf<null>(),
   timeoutMs: 300,
 });
+const FIRST_LOST = { request: z.object({}), reply: replyOf<number>(), timeoutMs: 1_500 };
+const REPEATED = rpc('provisioning.spec.repeated', { ...FIRST_LOST, idempotent: true });
+const UNREPEATED = rpc('provisioning.spec.unrepeated', FIRST_LOST);
 const UNSERVED = rpc('provisioning.spec.unserved', { request: z.object({}), reply: replyOf<string>() });
 
 class SlugTaken extends ConflictError {
@@ -44,6 +47,14 @@ class SlugTaken extends ConflictError {
 const releases: (() => void)[] = [];
 const deadlines: RequestDeadline[] = [];
 let served = 0;
+let repeated = 0;
+let unrepeated = 0;
+
+/** Never replies to the first request, like a replica that was killed while it worked. */
+async function replyToSecond(count: number): Promise<number> {
+  if (count === 1) await new Promise<void>((resolve) => releases.push(resolve));
+  return count;
+}
 
 @Controller()
 class SpecController {
@@ -76,6 +87,16 @@ class SpecController {
   @RpcHandler(COUNTED)
   count() {
     return ++served;
+  }
+
+  @RpcHandler(REPEATED)
+  repeat() {
+    return replyToSecond(++repeated);
+  }
+
+  @RpcHandler(UNREPEATED)
+  handleOnce() {
+    return replyToSecond(++unrepeated);
   }
 
   @RpcHandler(BROKEN)
@@ -170,6 +191,17 @@ describe('RpcClient', () => {
     await connection.flush();
     expect(await client.call(COUNTED, {})).toBe(before + 1);
     expect(replies).toEqual([]);
+  });
+
+  it('sends an idempotent request again when the replica that got it does not reply', async () => {
+    expect(await client.call(REPEATED, {})).toBe(2);
+    releases.forEach((release) => release());
+  });
+
+  it('sends a request that is not idempotent once', async () => {
+    expect(await failureOf(client.call(UNREPEATED, {}))).toBeInstanceOf(UnavailableError);
+    expect(unrepeated).toBe(1);
+    releases.forEach((release) => release());
   });
 
   it('gives the handler a deadline before the caller gives up', async () => {

@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { headers, type MsgHdrs } from 'nats';
+import pTimeout from 'p-timeout';
 import type { RpcContract } from '@rmm/contracts';
 import { currentContext, deserializeError, UnavailableError } from '@rmm/service-kit';
 import { NatsLink } from '../connection/nats-link.js';
@@ -11,9 +12,17 @@ export interface RpcOptions {
   timeoutMs?: number;
 }
 
+/**
+ * Share of the time limit after which an idempotent request is sent again. The first one may have gone to a replica that
+ * was killed: the server knows no other sign of it than the missing reply.
+ */
+const RESEND_SHARE = 1 / 3;
+
 /** Calls other services over core NATS. Every call ends with the reply, the error of the other side, or 503. */
 @Injectable()
 export class RpcClient {
+  private readonly logger = new Logger('RPC');
+
   constructor(private readonly link: NatsLink) {}
 
   /**
@@ -28,21 +37,42 @@ export class RpcClient {
     if (!this.link.isConnected) throw unavailable(contract.subject, new Error('NATS is not connected'));
     const timeoutMs = options.timeoutMs ?? contract.timeoutMs;
     const remainingMs = currentContext()?.deadline?.remainingMs ?? timeoutMs;
-    const reply = await this.send(contract.subject, request, Math.min(timeoutMs, remainingMs));
+    const reply = await this.send(contract, JSON.stringify(request ?? null), Math.min(timeoutMs, remainingMs));
     if (reply.error !== undefined) throw deserializeError(reply.error);
     return (reply.value ?? null) as Reply;
   }
 
-  private async send(subject: string, request: unknown, timeout: number): Promise<RpcReplyBody> {
+  private async send(
+    { subject, idempotent }: Pick<RpcContract<unknown, unknown>, 'subject' | 'idempotent'>,
+    body: string,
+    timeoutMs: number,
+  ): Promise<RpcReplyBody> {
+    const first = this.request(subject, body, timeoutMs);
+    if (!idempotent) return first;
+    const resendAfterMs = Math.max(1, Math.round(timeoutMs * RESEND_SHARE));
+    const reply = await pTimeout(first, { milliseconds: resendAfterMs, fallback: () => null });
+    if (reply !== null) return reply;
+    this.logger.warn({ message: `No reply to ${subject} yet; the request is sent again`, waitedMs: resendAfterMs });
+    return firstReply([first, this.request(subject, body, timeoutMs - resendAfterMs)]);
+  }
+
+  private async request(subject: string, body: string, timeoutMs: number): Promise<RpcReplyBody> {
+    const timeout = Math.max(1, timeoutMs);
     try {
-      const message = await this.link.connection.request(subject, JSON.stringify(request ?? null), {
-        timeout,
-        headers: requestHeaders(timeout),
-      });
+      const message = await this.link.connection.request(subject, body, { timeout, headers: requestHeaders(timeout) });
       return message.json<RpcReplyBody>();
     } catch (error) {
       throw unavailable(subject, error);
     }
+  }
+}
+
+/** @throws the last error, when there is no reply at all */
+async function firstReply(requests: readonly Promise<RpcReplyBody>[]): Promise<RpcReplyBody> {
+  try {
+    return await Promise.any(requests);
+  } catch (error) {
+    throw (error as AggregateError).errors.at(-1);
   }
 }
 

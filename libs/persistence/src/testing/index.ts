@@ -2,4 +2,5 @@ export { noLongerPartitioned, partitionedByTime, type TimePartitions } from '../
 export { tenantTable, type TenantTableOptions } from '../rls/tenant-table.js';
 export { workerFunction } from '../rls/worker-function.js';
 export { rowSecurityProblems } from './row-security-problems.js';
+export { untiedTenantTables } from './untied-tenant-tables.js';
 export { StatementPlans, type ExplainedStatement } from './statement-plans.js';

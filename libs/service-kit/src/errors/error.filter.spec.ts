@@ -154,6 +154,15 @@ describe('error responses', () => {
     expect(JSON.stringify(line)).toContain('select * from secret_table');
   });
 
+  it.each([
+    ['an unknown route', '/nowhere/svc_0123456789abcdefghij'],
+    ['a value in the path of a known one', '/things/svc_0123456789abcdefghij'],
+  ])('logs no key that is pasted into the path of %s, at any level', async (_, path) => {
+    expect((await get(path)).status).toBe(404);
+    expect(tiny.logged.filter(({ level }) => level === 'debug')).not.toEqual([]);
+    expect(tiny.logged.filter((entry) => JSON.stringify(entry).includes('svc_0123456789abcdefghij'))).toEqual([]);
+  });
+
   it('destroys the connection when a response has already begun', async () => {
     await expect(get('/things/begun')).rejects.toThrow(/aborted|hang up/);
   });

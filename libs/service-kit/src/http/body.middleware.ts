@@ -10,8 +10,11 @@ export interface BodyRule extends PathRule {
   limitBytes: number;
   /** Media types without parameters; `application/json` unless named. `image/*` and the like are understood. */
   contentTypes?: readonly string[];
-  /** `json` parses; `buffer` leaves the bytes in `body`; `stream` leaves the request unread for the handler. */
-  read?: 'json' | 'buffer' | 'stream';
+  /**
+   * `json` parses; `json-later` leaves parsing to `@LimitConcurrency` of the route, so that a refused request costs no
+   * parsing; `buffer` leaves the bytes in `body`; `stream` leaves the request unread for the handler.
+   */
+  read?: 'json' | 'json-later' | 'buffer' | 'stream';
 }
 
 class MalformedJson extends BadRequestError {
@@ -47,11 +50,15 @@ export class BodyReader {
    * which the validation pipe refuses once the caller is authenticated. Undefined when there is nothing to read.
    */
   read(request: KitRequest, response: Response): Promise<void> | undefined {
-    const parse = hasBody(request) ? this.parsers.get(this.ruleFor(request)) : undefined;
+    const rule = this.ruleFor(request);
+    const parse = hasBody(request) ? this.parsers.get(rule) : undefined;
     if (!parse) return undefined;
     return new Promise((resolve, reject) => {
       parse(request as never, response, (failure?: unknown) => {
-        if (failure === undefined) return resolve();
+        if (failure === undefined) {
+          if (rule.read === 'json-later') deferParsing(request);
+          return resolve();
+        }
         if (!NOT_JSON.has((failure as { type?: string }).type)) return reject(toDomainError(failure));
         request.body = new UnreadableBody(new MalformedJson());
         resolve();
@@ -71,11 +78,29 @@ export function hasBody({ headers }: KitRequest): boolean {
 function parserFor({ limitBytes: limit, read = 'json' }: BodyRule): RequestHandler | undefined {
   const verify = (request: object, _response: unknown, bytes: Buffer) => {
     (request as KitRequest).rawBody = bytes;
-    if (read === 'json' && !isUtf8(bytes)) throw new Error('not UTF-8');
+    if (read.startsWith('json') && !isUtf8(bytes)) throw new Error('not UTF-8');
   };
   const options = { limit, inflate: false, type: () => true, verify };
   if (read === 'json') return express.json({ ...options, strict: false });
-  return read === 'buffer' ? express.raw(options) : undefined;
+  return read === 'stream' ? undefined : express.raw(options);
+}
+
+const BYTE_ORDER_MARK = /^\uFEFF/;
+
+function deferParsing(request: KitRequest): void {
+  request.body = undefined;
+  request.parseBody = () => parseJsonBody(request);
+}
+
+/** Parses the bytes that were read, like Express's parser. */
+function parseJsonBody(request: KitRequest): void {
+  request.parseBody = undefined;
+  const text = request.rawBody?.toString('utf8').replace(BYTE_ORDER_MARK, '') ?? '';
+  try {
+    request.body = text === '' ? {} : JSON.parse(text);
+  } catch {
+    request.body = new UnreadableBody(new MalformedJson());
+  }
 }
 
 function accepts({ contentTypes = ['application/json'] }: BodyRule, contentType = ''): boolean {

@@ -12,6 +12,8 @@ export interface KitRequest extends IncomingMessage {
   body?: unknown;
   /** The bytes of a body that was read. */
   rawBody?: Buffer;
+  /** Parses a body of `json-later` that was read. */
+  parseBody?: () => void;
   /** Set by Express once a route matched. */
   route?: { path?: unknown };
   originalUrl?: string;
