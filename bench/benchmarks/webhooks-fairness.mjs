@@ -1,74 +1,146 @@
-// ./fleet bench webhooks-fairness: the effect on 99 quiet tenants of one with 50,000 deliveries for a receiver that hangs,
-// fails, drips, refuses or is fast.
+// ./fleet bench webhooks-fairness: the effect on the webhooks of quiet tenants of what other webhooks do: hang, fail,
+// drip, refuse or be fast with many deliveries, hang in the same organization, at the same origin, or in many organizations.
+// BENCH_CASES=<part of a name> runs some of the cases.
 import getPort from 'get-port';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchServer } from '../support/bench-server.mjs';
 import { openStores, DispatcherApp } from '../support/dispatcher-app.mjs';
 import { isQuick } from '../support/quick.mjs';
-import { QUIET_TENANTS, QuietTenants } from '../support/quiet-tenants.mjs';
+import { QuietTenants } from '../support/quiet-tenants.mjs';
 import { report, target } from '../support/report.mjs';
 
 const ORIGINS = 20;
 const NOISY_WEBHOOKS = 20;
 const NOISE = isQuick ? 10_000 : 50_000;
 const BEFORE_SECONDS = isQuick ? 3 : 8;
-const DURING_SECONDS = isQuick ? 5 : 15;
+/** Long enough for the attempts at receivers that hang, 30 s each, to end. */
+const DURING_SECONDS = isQuick ? 5 : 60;
 const STORED_MS = 30_000;
-const CASES = ['hangs', 'responses 500', 'drips', 'refuses', 'is fast'];
-const BEHAVIOR = { hangs: 'hang', 'responses 500': 'fail', drips: 'drip', refuses: 'ok', 'is fast': 'ok' };
+/** A rate that fills any share of memory of a webhook that hangs within seconds. */
+const SIBLING_PER_SECOND = 60;
+const SIBLING_SECONDS = isQuick ? 25 : 60;
+const ONE_ORIGIN = { organizations: 150, each: 300, quiet: 20 };
+const REFUSING = { organizations: isQuick ? 50 : 100, webhooks: 20, each: isQuick ? 20 : 30, quiet: 20 };
+
+const CASES = [
+  manyDeliveries('one tenant: hangs', () => `${noisyUrl}/hang/noisy`),
+  manyDeliveries('one tenant: responds 500', () => `${noisyUrl}/fail/noisy`),
+  manyDeliveries('one tenant: drips', () => `${noisyUrl}/drip/noisy`),
+  manyDeliveries('one tenant: refuses', () => `http://127.0.0.1:${closedPort}/ok/noisy`),
+  manyDeliveries('one tenant: is fast', () => `${noisyUrl}/ok/noisy`),
+  {
+    name: 'sibling: hangs',
+    seconds: SIBLING_SECONDS,
+    quiet: (dispatcher) => QuietTenants.open(dispatcher, receiver, { count: 1, perTenant: SIBLING_PER_SECOND }),
+    // The events of the quiet webhook are those of the one that hangs: its backlog grows while it is measured.
+    noise: async (dispatcher, quiet) => {
+      await dispatcher.addWebhooks(quiet.tenants, () => [`${noisyUrl}/hang/noisy`]);
+      return { organizations: quiet.tenants, deliveries: 0 };
+    },
+  },
+  {
+    name: 'one origin: hangs for 150 tenants',
+    quiet: (dispatcher) => QuietTenants.open(dispatcher, receiver, { count: ONE_ORIGIN.quiet }),
+    noise: async (dispatcher) => {
+      const organizations = await dispatcher.addOrganizations(ONE_ORIGIN.organizations, () => [
+        `${noisyUrl}/hang/noisy`,
+      ]);
+      const deliveries = ONE_ORIGIN.organizations * ONE_ORIGIN.each;
+      return { organizations, deliveries, publish: () => dispatcher.publishAll(organizations, deliveries) };
+    },
+  },
+  {
+    name: 'same origin: hangs for another tenant',
+    quiet: (dispatcher) => QuietTenants.open(dispatcher, noisyReceiver, { count: 10 }),
+    noise: async (dispatcher) => {
+      const organizations = await dispatcher.addOrganizations(1, () => [1, 2].map((n) => `${noisyUrl}/hang/noisy${n}`));
+      return { organizations, deliveries: 1_000, publish: () => dispatcher.publishAll(organizations, 500) };
+    },
+  },
+  {
+    name: 'retries: of receivers that refuse',
+    quiet: (dispatcher) => QuietTenants.open(dispatcher, receiver, { count: REFUSING.quiet, behavior: 'once' }),
+    noise: async (dispatcher) => {
+      const { webhooks, each } = REFUSING;
+      const organizations = await dispatcher.addOrganizations(REFUSING.organizations, (org) =>
+        Array.from({ length: webhooks }, (_, n) => `http://127.9.${org}.${n + 1}:${closedPort}/`),
+      );
+      const events = REFUSING.organizations * each;
+      return {
+        organizations,
+        deliveries: events * webhooks,
+        publish: () => dispatcher.publishAll(organizations, events),
+      };
+    },
+  },
+].filter(({ name }) => name.includes(process.env.BENCH_CASES ?? ''));
 
 const receiver = new BenchServer('webhook-receiver.mjs', { args: [String(ORIGINS)] });
 const noisyReceiver = new BenchServer('webhook-receiver.mjs');
+const closedPort = await getPort({ host: '127.0.0.1' });
 const stores = await openStores();
+let noisyUrl;
 
 try {
   await Promise.all([receiver.ready(), noisyReceiver.ready()]);
+  noisyUrl = `http://127.0.0.1:${noisyReceiver.port}`;
   const rows = [];
-  for (const [index, name] of CASES.entries()) rows.push(await oneCase(name, index));
+  for (const [index, each] of CASES.entries()) rows.push(await run(each, index));
   print(rows);
 } finally {
   await Promise.all([receiver.stop(), noisyReceiver.stop()]);
   await stores.stop();
 }
 
+/** One tenant with many deliveries at once, all at one receiver; 99 quiet tenants. */
+function manyDeliveries(name, url) {
+  return {
+    name,
+    quiet: (dispatcher) => QuietTenants.open(dispatcher, receiver),
+    noise: async (dispatcher) => {
+      const organizations = await dispatcher.addOrganizations(1, () => Array.from({ length: NOISY_WEBHOOKS }, url));
+      const publish = () => dispatcher.publishAll(organizations, NOISE / NOISY_WEBHOOKS);
+      return { organizations, deliveries: NOISE, publish };
+    },
+  };
+}
+
 /** Runs one case with a new dispatcher. */
-async function oneCase(name, redisDatabase) {
+async function run({ name, quiet: openQuiet, noise: createNoise, seconds = DURING_SECONDS }, redisDatabase) {
   const dispatcher = await DispatcherApp.open(stores, { redisDatabase });
   try {
-    const quiet = await QuietTenants.open(dispatcher, receiver);
-    const port = name === 'refuses' ? await getPort({ host: '127.0.0.1' }) : noisyReceiver.port;
-    const url = `http://127.0.0.1:${port}/${BEHAVIOR[name]}/noisy`;
-    const noisy = await dispatcher.addOrganizations(1, () => Array.from({ length: NOISY_WEBHOOKS }, () => url));
+    const quiet = await openQuiet(dispatcher);
     await quiet.measure(1);
     const before = await quiet.measure(BEFORE_SECONDS);
-    const arriving = await quiet.measureDuring(() => publishNoise(dispatcher, noisy));
-    const during = await quiet.measure(DURING_SECONDS);
-    return { name, before, arriving, during, noise: await noiseOf(dispatcher, noisy) };
+    const noise = await createNoise(dispatcher, quiet);
+    const arriving = await quiet.measureDuring(() => publish(dispatcher, noise));
+    const during = await quiet.measure(seconds);
+    return { name, before, arriving, during, noise: await statsOf(dispatcher, noise) };
   } finally {
     await dispatcher.close({ kill: true });
     await Promise.all([receiver.ask('taken'), noisyReceiver.ask('taken')]);
   }
 }
 
-/** Publishes the events of the noisy tenant, and waits until their deliveries are stored. */
-async function publishNoise(dispatcher, noisy) {
-  await dispatcher.publishAll(noisy, NOISE / NOISY_WEBHOOKS);
+/** Publishes the events of the noisy tenants, and waits until their deliveries are stored. */
+async function publish(dispatcher, noise) {
+  await (noise.publish ?? (() => sleep(1_000)))();
   const startedAt = performance.now();
-  while ((await noiseOf(dispatcher, noisy)).stored < NOISE && performance.now() - startedAt < STORED_MS)
+  while ((await statsOf(dispatcher, noise)).stored < noise.deliveries && performance.now() - startedAt < STORED_MS)
     await sleep(100);
 }
 
-async function noiseOf(dispatcher, [{ orgId }]) {
+async function statsOf(dispatcher, { organizations }) {
   const { rows } = await dispatcher.admin.query(
-    'select sum(total)::int as stored, sum(delivered + failed)::int as ended from webhook_counter where org_id = $1',
-    [orgId],
+    'select sum(total)::int as stored, sum(delivered + failed)::int as ended from webhook_counter where org_id = any ($1)',
+    [organizations.map(({ orgId }) => orgId)],
   );
   return rows[0];
 }
 
 function print(cases) {
   const arms = cases.map(({ name, before, arriving, during, noise }) => ({
-    'noisy receiver': name,
+    case: name,
     'before p50': before.p50Ms,
     'before p99': before.p99Ms,
     'arriving p50': arriving.p50Ms,
@@ -76,6 +148,7 @@ function print(cases) {
     'queued p50': during.p50Ms,
     'queued p99': during.p99Ms,
     'queued max': during.maxMs,
+    published: arriving.published + during.published,
     missing: arriving.missing + during.missing,
     doubled: arriving.received + during.received - arriving.distinct - during.distinct,
     'noise stored': noise.stored,
@@ -87,15 +160,19 @@ function print(cases) {
       name: 'webhooks-fairness',
       arms,
       targets: [
-        ...cases.map((each) => target(`p99 while it ${each.name}, ms`, each.during.p99Ms, '<=', bar(each))),
+        ...cases.map((each) => target(`p99, ${each.name}, ms`, each.during.p99Ms, '<=', bar(each))),
         target('quiet events missing', sumOf(arms, 'missing'), '<=', 0),
         target('quiet events doubled', sumOf(arms, 'doubled'), '<=', 0),
       ],
       notes: [
-        `Times from publish to receipt in ms, ${QUIET_TENANTS} quiet tenants with 2 events a second each. The noisy one has ` +
-          `${NOISY_WEBHOOKS} webhooks, all at one receiver, and ${(NOISE / NOISY_WEBHOOKS).toLocaleString('en')} events ` +
-          `at once: ${NOISE.toLocaleString('en')} deliveries. "Arriving" is until all of them are stored, "queued" the ` +
+        `Times from publish to receipt in ms. "Arriving" is until all deliveries of the noise are stored, "queued" the ` +
           `${DURING_SECONDS} seconds from then on. One dispatcher, and a new one for each case.`,
+        `"One tenant": ${NOISY_WEBHOOKS} webhooks at one receiver, ${NOISE.toLocaleString('en')} deliveries; 99 quiet ` +
+          `tenants, 2 events a second each. "Sibling": one organization, ${SIBLING_PER_SECOND} events a second, with a ` +
+          `webhook that is measured and one that hangs. "One origin": ${ONE_ORIGIN.organizations} organizations with ` +
+          `${ONE_ORIGIN.each} deliveries each, ${ONE_ORIGIN.quiet} quiet ones elsewhere. "Same origin": 10 quiet tenants ` +
+          `at the origin that hangs for another. "Retries": ${REFUSING.organizations * REFUSING.webhooks} receivers that ` +
+          `refuse; the ${REFUSING.quiet} quiet ones respond 500 to each first attempt, so that a second is included.`,
       ],
     },
     process.argv,

@@ -15,11 +15,14 @@ const CHECK_EVERY = 50;
 const HEAD_END = '\r\n\r\n';
 
 const groups = new Map();
+/** Deliveries whose first attempt was refused by `once`. */
+const refused = new Set();
 let connections = 0;
 
-/** Replies of each kind of receiver. */
+/** Replies of each kind of receiver. `once` refuses the first attempt of each delivery, and counts the others. */
 const BEHAVIORS = {
   ok: (socket) => socket.write(REPLY),
+  once: (socket) => socket.write(REPLY),
   fail: (socket) => socket.write(FAILURE),
   hang: () => undefined,
   drip: (socket) => {
@@ -46,6 +49,10 @@ function takeRequests(socket, bytes) {
 
 function count(socket, head, body) {
   const [, behavior, name] = head.slice(head.indexOf(' ') + 1, head.indexOf(' HTTP/')).split('/');
+  if (behavior === 'once' && isFirstAttempt(head)) {
+    socket.write(FAILURE);
+    return;
+  }
   let group = groups.get(name);
   if (!group) groups.set(name, (group = { ids: new Set(), received: 0, bad: 0, waits: [] }));
   group.received += 1;
@@ -54,6 +61,13 @@ function count(socket, head, body) {
   if (at !== -1) group.waits.push(micros() - Number.parseInt(body.latin1Slice(at + 5, at + 25), 10));
   if (group.received % CHECK_EVERY === 0 && !isSigned(head, body)) group.bad += 1;
   BEHAVIORS[behavior](socket);
+}
+
+function isFirstAttempt(head) {
+  const id = valueOf(head, 'X-Service-Delivery-Id: ');
+  const isFirst = !refused.has(id);
+  if (isFirst) refused.add(id);
+  return isFirst;
 }
 
 function valueOf(head, name) {

@@ -160,13 +160,18 @@ export class DispatcherApp {
    */
   async addOrganizations(count, urlsOf) {
     const partnerId = randomUUID();
-    const token = await this.identity.signIn({ partnerId });
     const organizations = Array.from({ length: count }, () => ({ orgId: randomUUID(), partnerId, webhookIds: [] }));
     for (const { orgId } of organizations) this.organizations.add({ orgId, partnerId });
+    await this.addWebhooks(organizations, urlsOf);
+    return organizations;
+  }
+
+  /** Adds webhooks to organizations of one partner. */
+  async addWebhooks(organizations, urlsOf) {
+    const token = await this.identity.signIn({ partnerId: organizations[0].partnerId });
     for (const [n, organization] of organizations.entries()) {
       for (const url of urlsOf(n)) organization.webhookIds.push(await this.createWebhook(token, organization, url));
     }
-    return organizations;
   }
 
   async createWebhook(token, { orgId }, url) {

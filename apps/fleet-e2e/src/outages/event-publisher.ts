@@ -18,7 +18,11 @@ const PATIENCE_MS = 60_000;
  * @see docs/reference/events.md#streams
  */
 export class EventPublisher {
-  constructor(private readonly fleet: Pick<FleetHandle, 'natsUrl'>) {}
+  /** @param pauseMs  pause between batches */
+  constructor(
+    private readonly fleet: Pick<FleetHandle, 'natsUrl'>,
+    private readonly pauseMs = PAUSE_MS,
+  ) {}
 
   /** Publishes in batches, so that some events are in flight while a fault is injected. */
   async publishAll(events: readonly PublishedEvent[]): Promise<void> {
@@ -27,7 +31,7 @@ export class EventPublisher {
     try {
       for (let from = 0; from < events.length; from += WINDOW) {
         await Promise.all(events.slice(from, from + WINDOW).map((event) => publish(connection, event)));
-        await sleep(PAUSE_MS);
+        await sleep(this.pauseMs);
       }
     } finally {
       await connection.close();
