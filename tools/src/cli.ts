@@ -105,11 +105,8 @@ function exitCodeOf<A extends unknown[]>(run: (...args: A) => Promise<number | v
 
 /** Puts `error: unknown option '--x'` and commander's suggestion on one line. */
 function oneLine(text: string): string {
-  const message = text
-    .replace(/^error: /, '')
-    .trim()
-    .replaceAll('\n', ' ');
-  return `fleet: ${message.replace(/\.$/, '')}. See: ./fleet --help\n`;
+  const message = text.replaceAll(/^error: |\.?\s*$/g, '').replaceAll('\n', ' ');
+  return `fleet: ${message}. See: ./fleet --help\n`;
 }
 
 const parseInteger =

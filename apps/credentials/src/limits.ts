@@ -1,4 +1,4 @@
-import type { RateLimitWindow } from '@rmm/service-kit';
+import type { RateLimitWindow } from '@rmm/rate-limits';
 
 /** The rate limits of this service. @see docs/reference/rate-limits.md */
 export const LIMITS = {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { readRateLimits, type ConfigReader, type RateLimit } from '@rmm/service-kit';
+import { readRateLimits, type RateLimit } from '@rmm/rate-limits';
+import type { ConfigReader } from '@rmm/service-kit';
 
 const MINUTE = 60;
 const HOUR = 3600;

@@ -1,4 +1,4 @@
-import type { AuthenticatedRequest, ConcurrencyLimit, RateLimitWindow } from '@rmm/service-kit';
+import type { ConcurrencyLimit, LimitedRequest, RateLimitWindow } from '@rmm/rate-limits';
 
 /** The rate limits of this service. @see docs/reference/rate-limits.md */
 export const LIMITS = {
@@ -17,4 +17,4 @@ export const CONCURRENT_IMPORTS: ConcurrencyLimit = {
 };
 
 /** The partner of the caller; platform administrators, who name it in the body, count for themselves. */
-export const importingTenant = ({ caller }: AuthenticatedRequest): string => caller?.partnerId ?? caller?.userId ?? '';
+export const importingTenant = ({ caller }: LimitedRequest): string => caller?.partnerId ?? caller?.userId ?? '';

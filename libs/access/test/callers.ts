@@ -1,5 +1,5 @@
 import type { AccessSnapshot } from '@rmm/contracts';
-import type { UserCaller } from '../src/callers/caller.js';
+import type { ApiKeyCaller, UserCaller } from '../src/callers/caller.js';
 import { AccessEntry } from '../src/snapshots/access-entry.js';
 import { PARTNER_ID, ROLE_ID } from './tokens.js';
 
@@ -37,3 +37,18 @@ export function snapshot(changes: Partial<AccessSnapshot> = {}): AccessSnapshot 
 export function userCaller(changes: Partial<AccessSnapshot> = {}, mfa = true): UserCaller {
   return new AccessEntry(snapshot(changes)).caller(mfa);
 }
+
+/** A caller with an API key of the organization `o` of the partner `p`. */
+export const KEY_CALLER: ApiKeyCaller = {
+  kind: 'api_key',
+  actor: { type: 'api_key', id: 'k' },
+  tenant: { scope: 'organization', partnerId: 'p', orgId: 'o', orgAccess: 'none', orgIds: [], userId: null },
+  keyId: 'k',
+  orgId: 'o',
+  partnerId: 'p',
+  scopes: [],
+  siteIds: null,
+  deviceGroupIds: null,
+  createdBy: null,
+  principalId: null,
+};

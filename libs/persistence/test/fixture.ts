@@ -38,12 +38,21 @@ export class AddFleet1700000000000 implements MigrationInterface {
     await tenantTable(q, { table: 'factor', ownership: 'user', service: all });
     await q.query('create table message (id uuid primary key, body text not null)');
     await tenantTable(q, { table: 'message', ownership: 'worker-only', service: ['insert'], worker: all });
+    await q.query(`create table idempotency_record (id text primary key, partner_id uuid, org_id uuid,
+      caller_id text not null, body_hash text not null, response text, created_at timestamptz not null default now(),
+      expires_at timestamptz not null)`);
+    await tenantTable(q, {
+      table: 'idempotency_record',
+      ownership: 'dual',
+      service: all,
+      worker: ['select', 'update', 'delete'],
+    });
     await q.query('create table vendor (name text primary key)');
     await tenantTable(q, { table: 'vendor', ownership: 'global', service: ['select'], worker: all });
   }
 
   async down(q: QueryRunner): Promise<void> {
-    await q.query('drop table device, principal, script, factor, message, vendor');
+    await q.query('drop table device, principal, script, factor, message, idempotency_record, vendor');
   }
 }
 

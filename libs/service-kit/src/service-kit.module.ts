@@ -4,17 +4,21 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { TerminusModule } from '@nestjs/terminus';
 import type { ServiceName } from '@rmm/contracts';
 import { OpenApiDocuments } from '@rmm/openapi';
+import {
+  ClientRateLimitGuard,
+  ConcurrencyLimits,
+  GlobalLimit,
+  LIMITS_REDIS,
+  RATE_LIMITS_CONFIG,
+  RateLimits,
+} from '@rmm/rate-limits';
 import type { FleetConfig } from './config/fleet.config.js';
 import { HealthRegistry } from './health/health-registry.service.js';
 import { ReadinessService } from './health/readiness.service.js';
-import { GlobalLimit } from './http/global-limit.policy.js';
 import { RequestObserver } from './http/request-observer.middleware.js';
 import { RequestPipeline } from './http/request-pipeline.middleware.js';
 import { ServiceEndpoints } from './http/service-endpoints.middleware.js';
 import { JobScheduler } from './jobs/job-scheduler.service.js';
-import { ConcurrencyLimits } from './limits/concurrency-limits.service.js';
-import { ClientRateLimitGuard } from './limits/rate-limit.guard.js';
-import { RateLimits } from './limits/rate-limits.service.js';
 import { Logger } from './logging/logger.service.js';
 import { MetricsRegistry } from './metrics/metrics-registry.service.js';
 import { RedisConnections } from './redis/redis-connections.service.js';
@@ -39,6 +43,8 @@ export class ServiceKitModule {
     const shared = [
       { provide: FLEET_CONFIG, useValue: config },
       { provide: SERVICE_NAME, useValue: service },
+      { provide: RATE_LIMITS_CONFIG, useValue: config },
+      { provide: LIMITS_REDIS, useExisting: RedisConnections },
       { provide: Logger, useFactory: () => Logger.create({ service, level: config.logLevel }) },
       ...SHARED,
     ];

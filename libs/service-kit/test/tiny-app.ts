@@ -2,6 +2,7 @@ import { Body, Controller, Delete, Get, Module, Post, Query, Req, Res } from '@n
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
 import type { Server } from 'node:http';
+import { type RateLimit, RateLimits } from '@rmm/rate-limits';
 import {
   FormFile,
   IsInteger,
@@ -23,8 +24,6 @@ import {
   type FleetConfig,
   HealthRegistry,
   Logger,
-  type RateLimit,
-  RateLimits,
   readConfig,
   readFleetConfig,
   ServiceKitModule,

@@ -5,11 +5,12 @@ import readline from 'node:readline/promises';
 import { bold, dim, FleetError, green, ignore, red, say, secondsSinceStart } from '../console.js';
 import { allowLocalReceivers, Launcher } from '../fleet/launcher.js';
 import {
+  describeServices,
   hasReplacedApps,
   type InstanceStatus,
   isReady,
+  SERVICE_NAMES,
   type ServiceName,
-  summarizeService,
 } from '../fleet/services.js';
 import {
   type FleetState,
@@ -23,8 +24,6 @@ import {
 import { ensureDir, FLEET_DIR, LAUNCHER_LOG, LOG_DIR, logFileOf, logNames, ROOT } from '../paths.js';
 import { isAlive, type ProcessRecord, startTimeOf, stopProcess } from '../processes/process-record.js';
 import { build, onSignal, poll } from '../processes/run.js';
-
-const NOT_SERVICES = ['postgres', 'redis', 'nats', 'fleet'];
 
 export interface UpOptions {
   detach?: boolean;
@@ -183,12 +182,11 @@ export async function status({ json }: { json?: boolean }): Promise<number> {
   const state = readState();
   const isRunning = isAlive(state.launcher);
   // An instance that runs but has lost a dependency reports that itself.
-  const ask = async (instance: InstanceStatus): Promise<InstanceStatus> =>
+  const ask = async <T extends InstanceStatus>(instance: T): Promise<T> =>
     instance.state === 'ready' && !(await isReady(instance.port)) ? { ...instance, state: 'not-ready' } : instance;
-  const asked = (isRunning ? state.services : []).map(async ({ name, instances }) =>
-    summarizeService(name, await Promise.all(instances.map(ask))),
-  );
-  const services = await Promise.all(asked);
+  const known = isRunning ? state.services : [];
+  const instances = known.flatMap(({ name: service, instances }) => instances.map((one) => ({ ...one, service })));
+  const services = describeServices(await Promise.all(instances.map(ask)));
   const isReadyFleet = state.phase === 'ready' && services.every((service) => service.state === 'ready');
   const phase = state.phase === 'ready' && !isReadyFleet ? 'degraded' : state.phase;
   const stores = state.records.filter(({ name }) => name.startsWith('store:'));
@@ -218,9 +216,8 @@ function textOf({ services, summary }: FleetState, phase: string): string {
 
 export function logs(service: string | undefined, { follow, lines }: { follow?: boolean; lines: number }): number {
   const all = logNames();
-  const names = all.filter((name) =>
-    service ? name === service || name.replace(/-\d+$/, '') === service : !NOT_SERVICES.includes(name),
-  );
+  const wanted: readonly string[] = service ? [service] : SERVICE_NAMES;
+  const names = all.filter((name) => wanted.includes(name) || wanted.includes(name.replace(/-\d+$/, '')));
   if (!all.length) throw new FleetError('There are no logs yet.');
   if (!names.length) throw new FleetError(`There is no log "${service}". Logs: ${all.join(', ')}`);
   const args = ['-n', String(lines), ...(follow ? ['-F'] : []), ...names.map(logFileOf)];

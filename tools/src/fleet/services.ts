@@ -34,7 +34,7 @@ export interface InstanceStatus {
 }
 
 export interface ServiceStatus extends InstanceStatus {
-  name: string;
+  name: ServiceName;
   instances: InstanceStatus[];
 }
 
@@ -64,18 +64,14 @@ export async function createInstances(
   return instances;
 }
 
-export function describeServices(instances: readonly ServiceInstance[]): ServiceStatus[] {
-  return SERVICES.map(({ name }) => {
-    const own = instances.filter(({ service }) => service === name);
-    const statuses = own.map(({ state, pid, port }) => ({ state, pid, port }));
-    return summarizeService(name, statuses);
+/** Describes each service by its first instance; its state is the worst of all. */
+export function describeServices(all: readonly (InstanceStatus & { service: ServiceName })[]): ServiceStatus[] {
+  return SERVICE_NAMES.map((name) => {
+    const own = all.filter(({ service }) => service === name);
+    const instances = own.map(({ state, pid, port }) => ({ state, pid, port }));
+    const { pid = null, port = 0 } = instances[0] ?? {};
+    return { name, state: instances.find(({ state }) => state !== 'ready')?.state ?? 'ready', pid, port, instances };
   });
-}
-
-/** Describes a service by its first instance; the state is the worst of all. */
-export function summarizeService(name: string, instances: InstanceStatus[]): ServiceStatus {
-  const { pid = null, port = 0 } = instances[0] ?? {};
-  return { name, state: instances.find(({ state }) => state !== 'ready')?.state ?? 'ready', pid, port, instances };
 }
 
 export const isReady = (port: number): Promise<boolean> =>

@@ -1,7 +1,8 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiBody, ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { ErrorCodes, RateLimit } from '@rmm/service-kit';
+import { RateLimit } from '@rmm/rate-limits';
+import { ErrorCodes } from '@rmm/service-kit';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { LIMITS } from '../limits.js';
 import { CreateEnrollmentKeyDto } from './dto/create-enrollment-key.dto.js';

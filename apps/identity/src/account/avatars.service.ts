@@ -3,13 +3,8 @@ import { createHash } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import {
-  NotFoundError,
-  RateLimits,
-  UnauthenticatedError,
-  UnavailableError,
-  UnsupportedMediaTypeError,
-} from '@rmm/service-kit';
+import { RateLimits } from '@rmm/rate-limits';
+import { NotFoundError, UnauthenticatedError, UnavailableError, UnsupportedMediaTypeError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { UsersRepository, type StoredAvatar } from '../users/users.repository.js';
 import { AVATAR_MIME, convertToAvatar, isSupportedImage } from './avatar-image.js';

@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail, type OutboxTransaction } from '@rmm/messaging';
+import { RateLimits } from '@rmm/rate-limits';
 import { mintLinkToken } from '@rmm/secrets';
-import { RateLimits, UnauthenticatedError } from '@rmm/service-kit';
+import { UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { localeOf } from '../mail/mail-locale.js';
 import { MailService } from '../mail/mail.service.js';

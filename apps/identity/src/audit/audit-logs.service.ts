@@ -10,7 +10,8 @@ import {
 import { AuditTrail } from '@rmm/messaging';
 import { hasPermission } from '@rmm/permissions';
 import type { KeysetRows } from '@rmm/persistence';
-import { Clock, RateLimits } from '@rmm/service-kit';
+import { RateLimits } from '@rmm/rate-limits';
+import { Clock } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { AuditEntriesRepository } from './audit-entries.repository.js';
 import { AUDIT_FILES, type AuditFile } from './audit-file.js';

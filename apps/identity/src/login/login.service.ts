@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { RateLimits, ValidationError } from '@rmm/service-kit';
+import { RateLimits } from '@rmm/rate-limits';
+import { ValidationError } from '@rmm/service-kit';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { emailBucket } from '../limits.js';

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
+import { RateLimits } from '@rmm/rate-limits';
 import { KeyRing } from '@rmm/secrets';
-import { Clock, RateLimits } from '@rmm/service-kit';
+import { Clock } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { Transaction } from '../transaction.js';
 import { MfaStateRepository } from './mfa-state.repository.js';

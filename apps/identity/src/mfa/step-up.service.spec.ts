@@ -1,7 +1,7 @@
 import type { UserCaller } from '@rmm/access';
 import type { AuditTrail } from '@rmm/messaging';
 import type { TenantDatabase } from '@rmm/persistence';
-import type { RateLimits } from '@rmm/service-kit';
+import type { RateLimits } from '@rmm/rate-limits';
 import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,

@@ -1,7 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import type { SqlExecutor } from '@rmm/persistence';
-import { Logger, RateLimits, RedisConnections, UnavailableError, ValidationError } from '@rmm/service-kit';
+import { RateLimits } from '@rmm/rate-limits';
+import { Logger, RedisConnections, UnavailableError, ValidationError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { LoginRefusal } from '../login/login.errors.js';
 import type { User } from '../users/user.js';

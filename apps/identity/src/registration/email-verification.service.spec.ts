@@ -1,7 +1,7 @@
 import type { AuditTrail } from '@rmm/messaging';
 import type { WorkerDatabase } from '@rmm/persistence';
+import type { RateLimits } from '@rmm/rate-limits';
 import { mintLinkToken } from '@rmm/secrets';
-import type { RateLimits } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { ADMIN, expectStatus, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, signInAdmin, type TestUser } from '../../test/users.js';

@@ -1,8 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
+import { RateLimits } from '@rmm/rate-limits';
 import { mintLinkToken } from '@rmm/secrets';
-import { currentContext, NotFoundError, RateLimitedError, RateLimits } from '@rmm/service-kit';
+import { currentContext, NotFoundError, RateLimitedError } from '@rmm/service-kit';
 import { unknownCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { emailBucket } from '../limits.js';

@@ -1,5 +1,6 @@
 import type { AccessRequest } from '@rmm/access';
-import { clientBucket, currentContext, type KitRequest, type KitResponse } from '@rmm/service-kit';
+import { clientBucket } from '@rmm/rate-limits';
+import { currentContext, type KitRequest, type KitResponse } from '@rmm/service-kit';
 
 export type HttpRequest = AccessRequest;
 export type HttpResponse = KitResponse;

@@ -1,7 +1,8 @@
 import { Body, Controller, Header, Headers, Post } from '@nestjs/common';
 import { ApiCreatedResponse, ApiHeader, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
-import { ErrorCodes, RateLimit } from '@rmm/service-kit';
+import { RateLimit } from '@rmm/rate-limits';
+import { ErrorCodes } from '@rmm/service-kit';
 import { LIMITS } from '../limits.js';
 import { EnrollDto } from './dto/enroll.dto.js';
 import { EnrolledDto } from './dto/enrolled.dto.js';

@@ -10,7 +10,8 @@ import {
   SkipFallbackAudit,
   type Caller,
 } from '@rmm/access';
-import { ErrorCodes, LimitConcurrency } from '@rmm/service-kit';
+import { LimitConcurrency } from '@rmm/rate-limits';
+import { ErrorCodes } from '@rmm/service-kit';
 import { CONCURRENT_IMPORTS, importingTenant } from '../limits.js';
 import { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';

@@ -4,7 +4,7 @@ import type { UserCaller } from '@rmm/access';
 import { type AuditAction, EVENT_TYPES, isEventType, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { restrictToOrganization, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { RateLimits } from '@rmm/service-kit';
+import { RateLimits } from '@rmm/rate-limits';
 import { type Paged, toPage } from '@rmm/validation';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
 import { createWebhookBody } from '../intake/webhook-event.mapper.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RateLimits } from '@rmm/service-kit';
+import { RateLimits } from '@rmm/rate-limits';
 import { eventually } from '@rmm/testing-services';
 import type { ApiClient } from '../../test/api-client.js';
 import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';

@@ -1,5 +1,6 @@
+import type { RateLimits } from '@rmm/rate-limits';
 import { mintAgentToken } from '@rmm/secrets';
-import { FixedClock, RateLimitedError, type RateLimits } from '@rmm/service-kit';
+import { FixedClock, RateLimitedError } from '@rmm/service-kit';
 import type { AccessRequest } from '../callers/access-request.js';
 import { FailedAuthenticationThrottle } from '../keys/failed-authentication-throttle.service.js';
 import type { AgentRecords } from './agent-records.service.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { clientBucket } from '@rmm/rate-limits';
 import { hashKey } from '@rmm/secrets';
-import { clientBucket } from '@rmm/service-kit';
 import { InvalidAccessToken } from '../access.errors.js';
 import type { AgentRecord } from '../access.tokens.js';
 import { type AccessRequest, bearerToken, clientAddress } from '../callers/access-request.js';

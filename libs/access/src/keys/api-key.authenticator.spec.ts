@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { ResolvedApiKey } from '@rmm/contracts';
+import type { RateLimits } from '@rmm/rate-limits';
 import { mintApiKey } from '@rmm/secrets';
-import { FixedClock, type RateLimits } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/service-kit';
 import { fakeFeeds, fakeSources } from '../../test/fakes.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
 import { ApiKeyAuthenticator } from './api-key.authenticator.js';

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { ResolvedApiKey, ResolvedPartnerKey } from '@rmm/contracts';
 import { type ApiKeyScope, type PartnerScope, scopesAllow } from '@rmm/permissions';
+import { clientBucket } from '@rmm/rate-limits';
 import { API_KEY_PREFIX, hashKey, PARTNER_KEY_PREFIX } from '@rmm/secrets';
-import { clientBucket, Clock } from '@rmm/service-kit';
+import { Clock } from '@rmm/service-kit';
 import {
   ApiKeyNotAcceptedHere,
   ApiKeyScopeRequired,

@@ -1,4 +1,5 @@
-import { FixedClock, RateLimitedError, type RateLimits, UnavailableError } from '@rmm/service-kit';
+import type { RateLimits } from '@rmm/rate-limits';
+import { FixedClock, RateLimitedError, UnavailableError } from '@rmm/service-kit';
 import { KeyRateLimited } from '../access.errors.js';
 import { FailedAuthenticationThrottle } from './failed-authentication-throttle.service.js';
 

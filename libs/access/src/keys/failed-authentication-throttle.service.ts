@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { LRUCache } from 'lru-cache';
-import { Clock, RateLimitedError, RateLimits } from '@rmm/service-kit';
+import { RateLimits } from '@rmm/rate-limits';
+import { Clock, RateLimitedError } from '@rmm/service-kit';
 import { KeyRateLimited } from '../access.errors.js';
 
 export type CredentialKind = 'api_key' | 'partner_key' | 'agent_token';

@@ -13,7 +13,6 @@ import {
   RequirePermission,
   SignedIn,
 } from './route-access.decorator.js';
-import { policyOf } from './route-access.policy.js';
 
 @Controller('good')
 class GoodController {
@@ -124,28 +123,5 @@ describe('routeAccessProblems', () => {
       'TwiceController.open has 2 access decorators: signed-in, public',
       'DerivedController.inherited has no access decorator',
     ]);
-  });
-});
-
-describe('policyOf', () => {
-  const handlerOf = (controller: new () => object, name: string) =>
-    (controller.prototype as Record<string, object>)[name];
-  const handler = (name: keyof GoodController) => handlerOf(GoodController, name);
-
-  it('combines access and constraints', () => {
-    expect(policyOf(GoodController, handler('create'))).toEqual({
-      access: { kind: 'permission', permissions: ['sites:write'] },
-      mfa: true,
-      scopes: ['partner'],
-    });
-  });
-
-  it('returns the same object each time', () => {
-    expect(policyOf(GoodController, handler('list'))).toBe(policyOf(GoodController, handler('list')));
-  });
-
-  it('returns null for a route without exactly one access decorator', () => {
-    expect(policyOf(BadController, handlerOf(BadController, 'none'))).toBeNull();
-    expect(policyOf(BadController, handlerOf(BadController, 'two'))).toBeNull();
   });
 });

@@ -1,13 +1,13 @@
 import type { ServiceName } from '@rmm/contracts';
+import type { RateLimitsConfig } from '@rmm/rate-limits';
 import type { Cidr } from '@rmm/validation';
-import type { RateLimitWindow } from '../limits/rate-limits.config.js';
 import type { ConfigReader } from './config-reader.js';
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The variables of every service. @see docs/reference/configuration.md */
-export interface FleetConfig {
+export interface FleetConfig extends RateLimitsConfig {
   service: ServiceName;
   nodeEnv: 'development' | 'test' | 'production';
   isProduction: boolean;
@@ -30,10 +30,6 @@ export interface FleetConfig {
   corsOrigins: readonly string[];
   trustedProxyCidrs: readonly Cidr[];
   forceHttps: boolean;
-  rateLimitsEnabled: boolean;
-  globalRateLimitPerMinute: number;
-  /** Windows of this service that replace declared ones of the same name; see `readRateLimits`. */
-  limits?: Readonly<Record<string, RateLimitWindow>>;
   shutdownGraceSeconds: number;
   /** Readiness responds 503 for this long before the port closes, so that balancers look elsewhere. */
   shutdownDelaySeconds: number;

@@ -1,12 +1,12 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { InternalError } from '@rmm/errors';
-import type { AuthenticatedRequest } from '../http/kit-request.types.js';
 import { clientBucket } from './client-bucket.js';
+import type { LimitedRequest } from './limited-request.types.js';
 import type { RateLimitWindow } from './rate-limits.config.js';
 import { RateLimits } from './rate-limits.service.js';
 
 /** The key of a route limit: the address bucket of the client, the id of the signed-in user, or any text of the request. */
-export type RateLimitKey = 'client' | 'user' | ((request: AuthenticatedRequest) => string);
+export type RateLimitKey = 'client' | 'user' | ((request: LimitedRequest) => string);
 
 export interface RouteLimit {
   readonly limit: RateLimitWindow;
@@ -30,14 +30,14 @@ export class CallerRateLimitGuard implements CanActivate {
 
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const limits = routeLimits(context.getHandler()).filter(({ key }) => this.applies(key));
-    return limits.length === 0 || this.hitAll(limits, context.switchToHttp().getRequest<AuthenticatedRequest>());
+    return limits.length === 0 || this.hitAll(limits, context.switchToHttp().getRequest<LimitedRequest>());
   }
 
   protected applies(key: RateLimitKey): boolean {
     return key !== 'client';
   }
 
-  private async hitAll(limits: readonly RouteLimit[], request: AuthenticatedRequest): Promise<boolean> {
+  private async hitAll(limits: readonly RouteLimit[], request: LimitedRequest): Promise<boolean> {
     for (const { limit, key } of limits) await this.limits.hit(limit, keyOf(request, key));
     return true;
   }
@@ -51,7 +51,7 @@ export class ClientRateLimitGuard extends CallerRateLimitGuard {
   }
 }
 
-function keyOf(request: AuthenticatedRequest, key: RateLimitKey): string {
+function keyOf(request: LimitedRequest, key: RateLimitKey): string {
   if (typeof key === 'function') return key(request);
   if (key === 'client') return clientBucket({ address: request.clientAddress, headers: request.headers });
   const userId = request.caller?.userId;

@@ -1,10 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { RateLimitedError, UnavailableError } from '@rmm/errors';
-import type { FleetConfig } from '../config/fleet.config.js';
-import { RedisConnections } from '../redis/redis-connections.service.js';
-import { FLEET_CONFIG } from '../tokens.js';
-import type { RateLimitWindow } from './rate-limits.config.js';
+import type { LimitsRedis, RateLimitsConfig, RateLimitWindow } from './rate-limits.config.js';
+import { LIMITS_REDIS, RATE_LIMITS_CONFIG } from './tokens.js';
 import { SLIDING_WINDOW_SCRIPT } from './window-script.js';
 
 /** After a failure Redis is not asked for this long: while it hangs, each call would wait for its time limit; in ms. */
@@ -23,8 +21,8 @@ export class RateLimits {
   private redisPausedUntil = 0;
 
   constructor(
-    private readonly redis: RedisConnections,
-    @Inject(FLEET_CONFIG) private readonly config: Pick<FleetConfig, 'rateLimitsEnabled' | 'limits'>,
+    @Inject(LIMITS_REDIS) private readonly redis: LimitsRedis,
+    @Inject(RATE_LIMITS_CONFIG) private readonly config: Pick<RateLimitsConfig, 'rateLimitsEnabled' | 'limits'>,
   ) {
     this.configured = new Map(Object.values(config.limits ?? {}).map((limit) => [limit.name, limit]));
   }

@@ -1,10 +1,7 @@
 import { Redis } from 'ioredis';
 import { RateLimitedError, UnavailableError } from '@rmm/errors';
-import { type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
-import { HealthRegistry } from '../health/health-registry.service.js';
-import { Logger } from '../logging/logger.service.js';
-import { RedisConnections } from '../redis/redis-connections.service.js';
-import { addressBucket, clientBucket } from './client-bucket.js';
+import { startStores, type Stores, type TcpProxy } from '@rmm/testing-services';
+import { openShared } from '../test/open-shared.js';
 import type { RateLimitWindow } from './rate-limits.config.js';
 import { RateLimits } from './rate-limits.service.js';
 
@@ -12,9 +9,8 @@ describe('RateLimits', () => {
   let stores: Stores;
   let proxy: TcpProxy;
   let admin: Redis;
-  let redis: RedisConnections;
+  let redis: { shared: Redis };
   let limits: RateLimits;
-  const logger = Logger.create({ service: 'identity', level: 'error', sink: { write: () => undefined } });
   let count = 0;
 
   const limitOf = (changes: Partial<RateLimitWindow> = {}): RateLimitWindow => ({
@@ -46,13 +42,12 @@ describe('RateLimits', () => {
     stores = await startStores();
     proxy = await stores.gate(stores.redisUrl);
     admin = new Redis(stores.redisUrl);
-    redis = new RedisConnections({ redisUrl: proxy.url }, new HealthRegistry(), logger);
-    await redis.onModuleInit();
+    redis = { shared: await openShared(proxy.url) };
     limits = new RateLimits(redis, { rateLimitsEnabled: true });
   });
 
   afterAll(async () => {
-    await redis.onApplicationShutdown();
+    redis.shared.disconnect();
     await admin.quit();
     await stores.stop();
   });
@@ -166,22 +161,5 @@ describe('RateLimits', () => {
       }
       expect(Date.now() - from).toBeLessThan(2_000);
     }, 20_000);
-  });
-});
-
-describe('clientBucket', () => {
-  it('returns the address for IPv4 and the /64 for IPv6', () => {
-    expect(addressBucket('198.51.100.7')).toBe('198.51.100.7');
-    expect(addressBucket('2001:db8:1:2:3:4:5:6')).toBe('2001:db8:1:2::/64');
-    expect(addressBucket('2001:db8:1:2:ffff::1')).toBe(addressBucket('2001:db8:1:2::9'));
-    expect(addressBucket('2001:db8:1:3::9')).not.toBe(addressBucket('2001:db8:1:2::9'));
-    expect(addressBucket('::ffff:198.51.100.7')).toBe('198.51.100.7');
-  });
-
-  it('returns a fingerprint when no address is known', () => {
-    const headers = { 'user-agent': 'x', 'accept-language': 'de', origin: 'https://a' };
-    expect(clientBucket({ headers })).toBe(clientBucket({ headers: { ...headers } }));
-    expect(clientBucket({ headers })).not.toBe(clientBucket({ headers: { ...headers, origin: 'https://b' } }));
-    expect(clientBucket({ address: '1.2.3.4', headers })).toBe('1.2.3.4');
   });
 });

@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { RateLimitedError } from '@rmm/errors';
-import { RedisConnections } from '../redis/redis-connections.service.js';
+import type { LimitsRedis } from './rate-limits.config.js';
+import { LIMITS_REDIS } from './tokens.js';
 
 /** Number of requests of one key that may run at the same time, in the whole fleet. */
 export interface ConcurrencyLimit {
@@ -29,7 +30,7 @@ return 1
 export class ConcurrencyLimits {
   private readonly running = new Map<string, number>();
 
-  constructor(private readonly redis: RedisConnections) {}
+  constructor(@Inject(LIMITS_REDIS) private readonly redis: LimitsRedis) {}
 
   /**
    * Runs `work` when fewer than `limit` of this key run.

@@ -1,10 +1,10 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import { from, lastValueFrom, type Observable } from 'rxjs';
-import type { AuthenticatedRequest } from '../http/kit-request.types.js';
 import { type ConcurrencyLimit, ConcurrencyLimits } from './concurrency-limits.service.js';
+import type { LimitedRequest } from './limited-request.types.js';
 
 /** Returns the id that is counted: of a partner, of a user. */
-export type ConcurrencyKey = (request: AuthenticatedRequest) => string;
+export type ConcurrencyKey = (request: LimitedRequest) => string;
 
 export interface RouteConcurrency {
   readonly limit: ConcurrencyLimit;
@@ -22,7 +22,7 @@ export class ConcurrencyInterceptor implements NestInterceptor {
   constructor(private readonly limits: ConcurrencyLimits) {}
 
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const request = context.switchToHttp().getRequest<AuthenticatedRequest>();
+    const request = context.switchToHttp().getRequest<LimitedRequest>();
     const { limit, key } = Reflect.getMetadata(ROUTE_CONCURRENCY, context.getHandler()) as RouteConcurrency;
     const work = () => {
       request.parseBody?.();

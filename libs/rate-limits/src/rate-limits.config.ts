@@ -1,4 +1,4 @@
-import type { ConfigReader } from '../config/config-reader.js';
+import type { Redis } from 'ioredis';
 
 /** A sliding window. @see docs/reference/rate-limits.md */
 export interface RateLimitWindow {
@@ -12,12 +12,30 @@ export interface RateLimitWindow {
   countRefused?: boolean;
 }
 
+/** The settings of a process, which are part of its configuration. */
+export interface RateLimitsConfig {
+  rateLimitsEnabled: boolean;
+  globalRateLimitPerMinute: number;
+  /** Windows of this service that replace declared ones of the same name; see `readRateLimits`. */
+  limits?: Readonly<Record<string, RateLimitWindow>>;
+}
+
+/** Has the connection that limits use; it should fail fast while Redis is away. */
+export interface LimitsRedis {
+  readonly shared: Redis;
+}
+
+/** Reads text variables; `ConfigReader` does. */
+export interface VariableReader {
+  string(name: string, options: { pattern: RegExp }): string | undefined;
+}
+
 /**
  * Reads the windows of a service: `RATE_LIMIT_LOGIN_NARROW=5/300` sets the window `login-narrow` to five in 300 seconds.
  * Put the result into `limits` of the service's configuration.
  */
 export function readRateLimits<K extends string>(
-  v: ConfigReader,
+  v: VariableReader,
   defaults: Readonly<Record<K, RateLimitWindow>>,
 ): Record<K, RateLimitWindow> {
   const windows = Object.entries<RateLimitWindow>(defaults).map(([name, window]) => {

@@ -5,13 +5,13 @@ import { Test } from '@nestjs/testing';
 import type { Server } from 'node:http';
 import request from 'supertest';
 import { UnauthenticatedError } from '@rmm/errors';
+import { RateLimit } from '@rmm/rate-limits';
 import { type Stores, startStores } from '@rmm/testing-services';
 import { configOf } from '../../test/tiny-app.js';
 import { configureApp } from '../bootstrap/configure-app.js';
 import { HealthRegistry } from '../health/health-registry.service.js';
-import type { AuthenticatedRequest } from '../http/kit-request.types.js';
 import { ServiceKitModule } from '../service-kit.module.js';
-import { RateLimit } from './rate-limit.decorator.js';
+import type { AuthenticatedRequest } from './kit-request.types.js';
 
 const windowOf = (name: string): RateLimit => ({ name, limit: 1, windowSeconds: 60, onRedisDown: 'refuse' });
 

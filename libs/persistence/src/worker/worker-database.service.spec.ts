@@ -1,0 +1,48 @@
+import { type Fleet, orgA1, partnerA, startFleet } from '../../test/fixture.js';
+
+describe('WorkerDatabase', () => {
+  let fleet: Fleet;
+
+  beforeAll(async () => {
+    fleet = await startFleet({ serviceMax: 1, workerMax: 1 });
+  }, 60_000);
+  afterAll(() => fleet.stop());
+
+  it('reads the rows of all tenants', async () => {
+    const rows = await fleet.worker.query('select name from device order by name');
+    expect(rows).toEqual([{ name: 'a1' }, { name: 'a2' }, { name: 'b1' }]);
+  });
+
+  it('refuses commands that its login was not granted', async () => {
+    await expect(fleet.worker.query('delete from device')).rejects.toThrow('permission denied');
+    await expect(fleet.worker.query('select * from principal')).rejects.toThrow('permission denied');
+  });
+
+  it('binds named parameters', async () => {
+    const sql = 'select name from device where partner_id = :partnerId and org_id = :orgId';
+    expect(await fleet.worker.query(sql, { orgId: orgA1, partnerId: partnerA })).toEqual([{ name: 'a1' }]);
+  });
+
+  it('runs several statements in one round trip and returns the rows of each', async () => {
+    const results = await fleet.worker.queryAll([
+      { sql: 'select 1 as n' },
+      { sql: 'select :text::text as text', params: { text: 'a' } },
+    ]);
+    expect(results).toEqual([[{ n: 1 }], [{ text: 'a' }]]);
+  });
+
+  it('commits a transaction, and undoes one whose work rejects', async () => {
+    const insert = `insert into vendor (name) values (:name)`;
+    await fleet.worker.transaction((tx) => tx.query(insert, { name: 'kept' }));
+    const failing = fleet.worker.transaction(async (tx) => {
+      await tx.query(insert, { name: 'undone' });
+      throw new Error('stop');
+    });
+    await expect(failing).rejects.toThrow('stop');
+    expect(await fleet.worker.query('select name from vendor')).toEqual([{ name: 'kept' }]);
+  });
+
+  it('refuses a second connection inside a transaction', async () => {
+    await expect(fleet.worker.transaction(() => fleet.worker.query('select 1'))).rejects.toThrow('transaction');
+  });
+});

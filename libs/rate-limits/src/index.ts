@@ -1,0 +1,10 @@
+export * from './client-bucket.js';
+export * from './concurrency-limits.service.js';
+export * from './concurrency.decorator.js';
+export * from './global-limit.policy.js';
+export type { LimitedRequest } from './limited-request.types.js';
+export * from './rate-limit.decorator.js';
+export { ClientRateLimitGuard, type RateLimitKey } from './rate-limit.guard.js';
+export * from './rate-limits.config.js';
+export * from './rate-limits.service.js';
+export * from './tokens.js';

@@ -1,0 +1,4 @@
+/** Injects the `RateLimitsConfig` of the process. */
+export const RATE_LIMITS_CONFIG = Symbol('RATE_LIMITS_CONFIG');
+/** Injects the `LimitsRedis` of the process. */
+export const LIMITS_REDIS = Symbol('LIMITS_REDIS');

@@ -1,0 +1,49 @@
+import { MetricsRegistry } from './metrics-registry.service.js';
+
+describe('MetricsRegistry', () => {
+  let metrics: MetricsRegistry;
+
+  beforeEach(() => {
+    metrics = new MetricsRegistry('identity');
+  });
+
+  it('adds the name of the service to every metric', async () => {
+    metrics.counter({ name: 'rmm_spec_total', help: 'Spec', labelNames: ['result'] }).inc({ result: 'sent' });
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('rmm_spec_total{result="sent",service="identity"} 1');
+  });
+
+  it('reads a gauge when the metrics are requested', async () => {
+    let size = 1;
+    metrics.gauge({
+      name: 'rmm_spec_size',
+      help: 'Spec',
+      collect() {
+        this.set(size);
+      },
+    });
+    size = 7;
+    expect(await metrics.registry.metrics()).toContain('rmm_spec_size{service="identity"} 7');
+  });
+
+  it('counts observations in the buckets of a histogram', async () => {
+    const histogram = metrics.histogram({ name: 'rmm_spec_seconds', help: 'Spec', buckets: [0.1, 1] });
+    [0.05, 0.5, 5].forEach((seconds) => histogram.observe(seconds));
+    const text = await metrics.registry.metrics();
+    expect(text).toContain('rmm_spec_seconds_bucket{le="0.1",service="identity"} 1');
+    expect(text).toContain('rmm_spec_seconds_bucket{le="1",service="identity"} 2');
+    expect(text).toContain('rmm_spec_seconds_count{service="identity"} 3');
+  });
+
+  it('refuses a second metric of the same name, and shares none with another registry', () => {
+    const options = { name: 'rmm_spec_total', help: 'Spec' };
+    metrics.counter(options);
+    expect(() => metrics.counter(options)).toThrow('already been registered');
+    expect(() => new MetricsRegistry('credentials').counter(options)).not.toThrow();
+  });
+
+  it('includes the figures of the process on request', async () => {
+    metrics.collectProcessMetrics();
+    expect(await metrics.registry.metrics()).toContain('process_cpu_seconds_total');
+  });
+});

@@ -1,0 +1,66 @@
+import { ConflictError, UnavailableError } from '@rmm/errors';
+import { eventually, startStores, type Stores, type TcpProxy } from '@rmm/testing-services';
+import { HealthRegistry } from '../health/health-registry.service.js';
+import { Logger } from '../logging/logger.service.js';
+import { RedisConnections } from './redis-connections.service.js';
+
+describe('RedisConnections', () => {
+  let stores: Stores;
+  let proxy: TcpProxy;
+  let health: HealthRegistry;
+  let redis: RedisConnections;
+  const logged: string[] = [];
+
+  beforeAll(async () => {
+    stores = await startStores();
+    proxy = await stores.gate(stores.redisUrl);
+  });
+  afterAll(() => stores.stop());
+  beforeEach(async () => {
+    logged.length = 0;
+    health = new HealthRegistry();
+    const sink = { write: (line: string) => void logged.push(line) };
+    const logger = Logger.create({ service: 'identity', level: 'info', sink });
+    redis = new RedisConnections({ redisUrl: proxy.url }, health, logger);
+    await redis.onModuleInit();
+  });
+  afterEach(async () => {
+    await redis.onApplicationShutdown();
+    await proxy.open();
+  });
+
+  it('is connected when the module has started, and shares one connection', async () => {
+    expect(redis.shared.status).toBe('ready');
+    expect(redis.shared).toBe(redis.shared);
+    await expect(health.checks.get('redis')?.()).resolves.toBeUndefined();
+  });
+
+  it('turns failures into 503 at once while Redis is away, and recovers', async () => {
+    await proxy.shut();
+    await eventually(() => expect(redis.shared.status).not.toBe('ready'));
+    await expect(redis.use((shared) => shared.get('a'))).rejects.toBeInstanceOf(UnavailableError);
+    await expect(health.checks.get('redis')?.()).rejects.toThrow();
+    await eventually(() => expect(logged.join()).toContain('Redis connection lost'));
+    await proxy.open();
+    await eventually(() => redis.use((shared) => shared.set('a', '1')), { timeoutMs: 10_000 });
+    expect(logged.join()).toContain('Redis connection is back');
+  }, 20_000);
+
+  it('passes errors of the domain on', async () => {
+    await expect(redis.use(() => Promise.reject(new ConflictError()))).rejects.toBeInstanceOf(ConflictError);
+  });
+
+  it('opens duplicates that wait for Redis', async () => {
+    await proxy.shut();
+    const waiting = redis.duplicate().ping();
+    await proxy.open();
+    expect(await waiting).toBe('PONG');
+  }, 20_000);
+
+  it('closes every connection at shutdown', async () => {
+    const duplicate = redis.duplicate();
+    await duplicate.ping();
+    await redis.onApplicationShutdown();
+    await eventually(() => expect([redis.shared.status, duplicate.status]).toEqual(['end', 'end']));
+  });
+});
