@@ -43,6 +43,22 @@ describe('/webhooks', () => {
   const withUserinfo = (userinfo: string) => receiver.base.replace('//', `//${userinfo}@`);
 
   describe('POST', () => {
+    it('lets 10 concurrent calls create as many webhooks as the organization may still have', async () => {
+      const own = await cluster.organization();
+      await cluster.rows(
+        `insert into webhook (partner_id, org_id, name, url_sealed, events, status)
+         select $1, $2, 'Hook', 'sealed', '{device.*}', 'disabled' from generate_series(1, 97)`,
+        [own.partnerId, own.orgId],
+      );
+      const client = service.member(own);
+      const responses = await Promise.all(Array.from({ length: 10 }, () => client.post('', input())));
+      expect(responses.filter(({ status }) => status === 201)).toHaveLength(3);
+      const refused = responses.filter(({ status }) => status !== 201);
+      expect(new Set(refused.map(({ status, body }) => `${status} ${body.code}`))).toEqual(
+        new Set(['409 webhook_limit_reached']),
+      );
+    });
+
     it('creates an active webhook and masks its secrets', async () => {
       const url = `${withUserinfo('user:pass')}/hook?token=abc&a=1`;
       const headers = [
