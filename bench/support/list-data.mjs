@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { built, lib } from './built-code.mjs';
 
-/** Of which the callers with selected organizations have 1,000. */
+/** Organizations of the partner; callers with selected organizations have 1,000 of them. */
 const OWN_ORGANIZATIONS = 2_000;
 const SELECTED_ORGANIZATIONS = 1_000;
 const ROWS_PER_ORGANIZATION = 20;

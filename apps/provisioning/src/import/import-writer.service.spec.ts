@@ -25,12 +25,12 @@ describe('ImportWriterService', () => {
   beforeEach(() => {
     [attempts, published, failures, linkedId] = [[], 0, new Map(), null];
     const repository = {
-      write: (_: unknown, __: string, writes: GroupWrites[]) => {
+      write: async (_: unknown, __: string, writes: GroupWrites[]) => {
         const names = namesOf(writes);
         attempts.push(names);
-        const failed = names.find((name) => failures.has(name));
-        if (failed) return Promise.reject(failures.get(failed));
-        return Promise.resolve(NOTHING_WRITTEN);
+        const failure = names.map((name) => failures.get(name)).find((error) => error !== undefined);
+        if (failure) throw failure;
+        return NOTHING_WRITTEN;
       },
       findLinkedId: () => Promise.resolve(linkedId),
     } as unknown as ImportRepository;

@@ -501,7 +501,7 @@ describe('/orgs/import', () => {
     it('stores no response above the limit, and refuses the repeated request without a second effect', async () => {
       const { client, partnerId } = await freshPartner();
       const rows = customers(3);
-      const limit = jest.replaceProperty(IDEMPOTENCY_LIMITS as { responseBytes: number }, 'responseBytes', 100);
+      const limit = jest.replaceProperty(IDEMPOTENCY_LIMITS, 'responseBytes', 100);
       const first = await send(client, 'large', { rows });
       limit.restore();
       expect([first.status, first.body.imported.length]).toEqual([200, 3]);

@@ -9,7 +9,7 @@ export interface StoredResponse {
   response: string | null;
 }
 
-/** What is stored for a caller. */
+/** Responses that are stored for a caller. */
 export interface StoredUsage {
   responses: number;
   bytes: number;

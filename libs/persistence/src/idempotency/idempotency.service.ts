@@ -10,12 +10,12 @@ import {
 import { IDEMPOTENCY_OPTIONS, type IdempotencyOptions } from './idempotency.options.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
 
-/** What is stored at most; requests that run at the same time may exceed the limits of a caller by their own responses. */
+/** Limits of stored responses; requests that run at the same time may exceed the limits of a caller by their own responses. */
 export const IDEMPOTENCY_LIMITS = {
   responseBytes: 1_000_000,
   responsesPerCaller: 1_000,
   bytesPerCaller: 20_000_000,
-} as const;
+};
 
 /** Turns a response into the text that is stored, and back; for responses that contain a key. */
 export interface ResponseSeal {

@@ -70,7 +70,7 @@ function partnerCondition(
 }
 
 /**
- * Names the selected organizations so that the statement is planned well; each list of them is planned anew. With few the
+ * Names the selected organizations so that the statement is planned well; each list of them gets a plan of its own. With few the
  * planner reads the index of each organization or of the partner, whichever has fewer rows. With many that estimate takes
  * longer than the rows; they become a hash table, by which the rows of the partner are filtered in their order.
  */
