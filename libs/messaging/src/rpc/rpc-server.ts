@@ -77,9 +77,10 @@ export class RpcServer {
       traceparent: message.headers?.get(TRACEPARENT_HEADER) || undefined,
     };
     const timeoutMs = Number(message.headers?.get(TIMEOUT_HEADER) || Number.NaN);
-    const deadline = new RequestDeadline(timeoutMs);
     // Earlier than the caller gives up, by the time that the reply needs.
-    const timer = timeoutMs > 0 ? setTimeout(() => deadline.expire(), timeoutMs * REPLY_SHARE).unref() : undefined;
+    const handlingMs = timeoutMs * REPLY_SHARE;
+    const deadline = new RequestDeadline(handlingMs);
+    const timer = timeoutMs > 0 ? setTimeout(() => deadline.expire(), handlingMs).unref() : undefined;
     const body = await runInContext(timer ? { ...context, deadline } : context, () =>
       this.handle(subject, handler, message),
     );

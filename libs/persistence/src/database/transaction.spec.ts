@@ -232,7 +232,7 @@ describe('transaction', () => {
     });
 
     it('ends a statement that would outlast the request', async () => {
-      const slow = inRequest(50, () => fleet.tenants.transaction(me, (tx) => tx.query('select pg_sleep(5)')));
+      const slow = inRequest(500, () => fleet.tenants.transaction(me, (tx) => tx.query('select pg_sleep(5)')));
       await expect(slow).rejects.toBeInstanceOf(DatabaseTooBusy);
       const limit = () => fleet.tenants.transaction(me, (tx) => tx.query('show statement_timeout'));
       expect(await limit()).toEqual([{ statement_timeout: '10s' }]);

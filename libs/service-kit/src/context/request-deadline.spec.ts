@@ -2,15 +2,19 @@ import { RequestDeadline, RequestExpired } from './request-deadline.js';
 
 describe('RequestDeadline', () => {
   it('refuses commits once it has expired', () => {
-    const deadline = new RequestDeadline(10);
+    const deadline = new RequestDeadline(60_000);
     expect(() => deadline.assertOpen()).not.toThrow();
     expect(deadline.expire()).toBe(true);
     expect(() => deadline.assertOpen()).toThrow(RequestExpired);
     expect(() => deadline.startCommit()).toThrow(RequestExpired);
   });
 
+  it('refuses commits after its time although nothing has called expire', () => {
+    expect(() => new RequestDeadline(0).startCommit()).toThrow(RequestExpired);
+  });
+
   it('does not expire once a commit was sent', () => {
-    const deadline = new RequestDeadline(10);
+    const deadline = new RequestDeadline(60_000);
     deadline.startCommit();
     expect(deadline.expire()).toBe(false);
     expect(() => deadline.startCommit()).not.toThrow();

@@ -27,9 +27,10 @@ export class RequestDeadline {
     return Math.max(1, Math.ceil(this.endsAt - performance.now()));
   }
 
-  /** @throws RequestExpired */
+  /** Reads the clock too: on a busy event loop the timer that calls `expire` is late. @throws RequestExpired */
   assertOpen(): void {
-    if (this.expired) throw new RequestExpired();
+    const isLate = this.commits === 0 && performance.now() >= this.endsAt;
+    if (this.expired || isLate) throw new RequestExpired();
   }
 
   /** Call it in the same tick in which COMMIT is sent. @throws RequestExpired */
