@@ -1,4 +1,5 @@
 import { Agent, get as httpGet } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '@rmm/testing-services';
 import { DispatcherTestCluster } from '../test/dispatcher-test-cluster.js';
 import { buildService, ServiceProcess } from '../test/service-process.js';
@@ -43,6 +44,7 @@ describe('a process that receives SIGTERM', () => {
       ];
       served.push(reply.status);
       expect([reply.status, readiness.status, liveness.status]).toEqual([401, 503, 200]);
+      await sleep(50); // below the limit of requests of an address
     }
     expect(served.length).toBeGreaterThan(3);
 

@@ -59,7 +59,7 @@ describe('readCustomFieldPatch', () => {
   });
 
   it('requires at least one field and at most those of one audit entry', () => {
-    expect(namedIn({})).toEqual([]);
+    expect(namedIn({})).toEqual(['body']);
     expect(namedIn(mapOf(MAX_KEYS_AT_ONCE))).toBeNull();
     expect(namedIn(mapOf(MAX_KEYS_AT_ONCE + 1))).toEqual(['body']);
   });
