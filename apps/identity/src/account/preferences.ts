@@ -22,7 +22,6 @@ const RULES = new Map<string, Rule>([
   ['timeFormat', oneOf('12h', '24h')],
   ['font', { fits: (value) => typeof value === 'string' && FONT.test(value), text: 'must be the name of a font' }],
   ['locale', { fits: isLanguageTag, text: 'must be a BCP 47 language tag' }],
-  ['__proto__', { fits: () => false, text: 'unknown field' }],
 ]);
 
 /**
@@ -32,7 +31,7 @@ const RULES = new Map<string, Rule>([
 export function assertPreferences(change: Preferences): void {
   const invalid = Object.entries(change).flatMap(([key, value]): [string, string[]][] => {
     const rule = RULES.get(key);
-    const fits = !rule || (value === null && key !== '__proto__') || rule.fits(value);
+    const fits = !rule || value === null || rule.fits(value);
     return fits ? [] : [[`preferences.${key}`, [rule.text]]];
   });
   if (invalid.length === 0) return;

@@ -14,6 +14,13 @@ describe('mergeSettings', () => {
     expect(mergeSettings(settings, { k0: null, k3: 'x'.repeat(20_000) })).toHaveProperty('k3');
   });
 
+  it('refuses __proto__ and accepts other names of Object.prototype', () => {
+    expect(() => mergeSettings({}, JSON.parse('{"__proto__":{"isAdmin":true}}') as Record<string, unknown>)).toThrow(
+      ValidationError,
+    );
+    expect(mergeSettings({}, { constructor: 1 })).toEqual({ constructor: 1 });
+  });
+
   it('counts bytes, not characters', () => {
     expect(() => mergeSettings({}, { a: '€'.repeat(22_000) })).toThrow(ValidationError);
   });
