@@ -1,10 +1,12 @@
 // ./fleet bench api-key: a request with an API key against the same route without a guard, and against the textbook way
 // (hash, one look-up, one call to Redis, one update); and whether three replicas ever overfill an hour.
+import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchServer } from '../support/bench-server.mjs';
-import { benchStores } from '../support/built-code.mjs';
+import { benchStores, lib } from '../support/built-code.mjs';
 import { hammerThroughHours } from '../support/hourly-limit.mjs';
+import { createStreams } from '../support/identity-data.mjs';
 import { insertKeys, keyOf } from '../support/key-table.mjs';
 import { isQuick } from '../support/quick.mjs';
 import { median, report, target } from '../support/report.mjs';
@@ -22,14 +24,29 @@ const WARM_KEYS = 1_000;
 const COLD_KEYS = isQuick ? 500 : 2_000; // of each round, never used before
 const HOURLY_LIMIT = 500; // of the one key that three replicas are hammered with
 
-const { stores, database, schema, env } = await benchStores('credentials');
+const { FakeIdentity } = await lib('testing', 'fake-identity.js');
+const { FakeOrganizations } = await lib('testing', 'fake-tenants.js');
+const { stores, database, schema, nats, env } = await benchStores('credentials');
+const natsUrl = nats.adminUrl ?? nats.url;
+await createStreams(natsUrl);
+const identity = await FakeIdentity.start(natsUrl);
+const organizations = new FakeOrganizations(identity.link);
+const tenant = { partnerId: randomUUID(), orgId: randomUUID() };
+identity.addPartner({ partnerId: tenant.partnerId });
+organizations.add(tenant);
 const admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${schema}` });
 const redis = new Redis(stores.redisUrl);
 const replicas = [[], ['records'], ['records']].map(
   (args) =>
     new BenchServer('api-key-service.mjs', {
       args,
-      env: { ...env, PORT: '0', TRUSTED_PROXY_CIDRS: '127.0.0.1/32', PUBLIC_API_URL: 'http://localhost:8080' },
+      env: {
+        ...env,
+        PORT: '0',
+        JWKS_URL: identity.jwksUrl,
+        TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
+        PUBLIC_API_URL: 'http://localhost:8080',
+      },
     }),
 );
 const [server] = replicas;
@@ -37,7 +54,7 @@ const [server] = replicas;
 try {
   await Promise.all(replicas.map((replica) => replica.ready()));
   await admin.connect();
-  await insertKeys(admin, STORED_KEYS, HOURLY_LIMIT);
+  await insertKeys(admin, tenant, STORED_KEYS, HOURLY_LIMIT);
   await sleep(1_500); // both feeds were received, and the relays are idle
   const arms = warmArms();
   for (const arm of arms) await flood(server.port, { ...arm, seconds: 1.5 });
@@ -49,6 +66,8 @@ try {
   await admin.end();
   redis.disconnect();
   await Promise.all(replicas.map((replica) => replica.stop()));
+  organizations.stop();
+  await identity.stop();
   await stores.stop();
 }
 

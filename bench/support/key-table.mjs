@@ -11,8 +11,8 @@ export const KEY_TABLE = `create table bench_key (
 /** The n-th key of the benchmark. */
 export const keyOf = (n) => `svc_${String(n).padStart(32, 'k')}`;
 
-/** Stores keys 1 to `count`; the limit of the first is `firstLimit`, that of the others the highest there is. */
-export async function insertKeys(admin, count, firstLimit) {
+/** Stores keys 1 to `count` of one organization; the limit of the first is `firstLimit`, that of the others the highest there is. */
+export async function insertKeys(admin, { partnerId, orgId }, count, firstLimit) {
   const hashes = Array.from({ length: count }, (_, n) =>
     createHash('sha256')
       .update(keyOf(n + 1))
@@ -20,10 +20,10 @@ export async function insertKeys(admin, count, firstLimit) {
   );
   await admin.query(
     `insert into bench_key (partner_id, org_id, key_hash, scopes, rate_limit, status, created_by)
-     select gen_random_uuid(), gen_random_uuid(), hash, '{devices:read}', case when n = 1 then $2::integer else 100000 end,
+     select $3, $4, hash, '{devices:read}', case when n = 1 then $2::integer else 100000 end,
        'active', gen_random_uuid()
      from unnest($1::bytea[]) with ordinality as hashes(hash, n)`,
-    [hashes, firstLimit],
+    [hashes, firstLimit, partnerId, orgId],
   );
   await admin.query('analyze bench_key');
 }
