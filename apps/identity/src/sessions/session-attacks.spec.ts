@@ -235,7 +235,7 @@ describe('attacks on sessions', () => {
       expect(
         await testApp.query(
           `select partner_id as partner, result, details, resource_name as route from audit_entry
-           where actor_id = $1 and action = 'access.denied' order by sequence`,
+           where actor_id = $1 and action = 'access.denied' order by details ->> 'reason'`,
           [user.userId],
         ),
       ).toEqual([
