@@ -21,6 +21,11 @@ export class UnsupportedMediaTypeError extends errorOf(
   'unsupported_media_type',
   'Unsupported media type',
 ) {}
+export class RangeNotSatisfiableError extends errorOf(
+  'range_not_satisfiable',
+  'range_not_satisfiable',
+  'Range not satisfiable',
+) {}
 export class PreconditionRequiredError extends errorOf(
   'precondition_required',
   'precondition_required',
@@ -28,6 +33,11 @@ export class PreconditionRequiredError extends errorOf(
 ) {}
 /** 429; the body has `retryAfter` and the headers `Retry-After`, whole seconds, at least 1. */
 export class RateLimitedError extends errorOf('rate_limited', 'rate_limited', 'Too many requests') {}
+export class HeadersTooLargeError extends errorOf(
+  'headers_too_large',
+  'request_headers_too_large',
+  'Request headers and URL are larger than 16 KB',
+) {}
 export class InternalError extends errorOf('internal', 'internal_error', 'Internal Server Error') {}
 export class NotImplementedError extends errorOf('not_implemented', 'not_implemented', 'Not Implemented') {}
 export class UpstreamError extends errorOf('upstream', 'upstream_failed', 'Upstream service failed') {}
@@ -77,8 +87,10 @@ export const ERROR_CLASSES: Record<ErrorKind, ErrorClass> = {
   gone: GoneError,
   payload_too_large: PayloadTooLargeError,
   unsupported_media_type: UnsupportedMediaTypeError,
+  range_not_satisfiable: RangeNotSatisfiableError,
   precondition_required: PreconditionRequiredError,
   rate_limited: RateLimitedError,
+  headers_too_large: HeadersTooLargeError,
   internal: InternalError,
   not_implemented: NotImplementedError,
   upstream: UpstreamError,

@@ -1,11 +1,4 @@
-import {
-  ALL_PERMISSIONS,
-  isPermission,
-  isWildcard,
-  parsePermission,
-  permissionsOn,
-  splitPermission,
-} from './permission.js';
+import { ALL_PERMISSIONS, isPermission, parsePermission, permissionsOn, splitPermission } from './permission.js';
 import { PERMISSION_VOCABULARY } from './vocabulary.js';
 
 describe('PERMISSION_VOCABULARY', () => {
@@ -58,15 +51,6 @@ describe('splitPermission', () => {
   it('returns the resource and the action', () => {
     expect(splitPermission('users:invite')).toEqual({ resource: 'users', action: 'invite' });
     expect(splitPermission('*:*')).toEqual({ resource: '*', action: '*' });
-  });
-});
-
-describe('isWildcard', () => {
-  it.each([
-    ['*:*', true],
-    ['sites:read', false],
-  ] as const)('of %s returns %s', (permission, expected) => {
-    expect(isWildcard(permission)).toBe(expected);
   });
 });
 

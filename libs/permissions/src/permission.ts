@@ -6,7 +6,6 @@ import {
   type Permission,
   type PermissionOn,
   type Resource,
-  type WildcardPermission,
 } from './vocabulary.js';
 
 /** Grants every permission, including those added to the vocabulary later. */
@@ -42,9 +41,4 @@ export function parsePermission(text: string): Permission | null {
 export function splitPermission(permission: Permission): { resource: Resource | '*'; action: Action | '*' } {
   const [resource, action] = permission.split(':') as [Resource | '*', Action | '*'];
   return { resource, action };
-}
-
-/** Returns true for `*:*`. */
-export function isWildcard(permission: Permission): permission is WildcardPermission {
-  return permission === EVERYTHING;
 }

@@ -16,6 +16,7 @@ export const KEY_PREFIX_LENGTH = 12;
 export const API_KEY_PREFIX = 'svc_';
 export const PARTNER_KEY_PREFIX = 'svc_sp_';
 export const AGENT_TOKEN_PREFIX = 'agt_';
+export const SCIM_TOKEN_PREFIX = 'scim_';
 export const WEBHOOK_SECRET_PREFIX = 'whsec_';
 
 /**
@@ -43,6 +44,11 @@ export function mintEnrollmentKey(pepper: string, random: RandomSource = randomB
 /** Mints an agent token: `agt_` and 43 base64url characters. */
 export function mintAgentToken(random: RandomSource = randomBytes): MintedKey {
   return toMintedKey(AGENT_TOKEN_PREFIX + random(32).toString('base64url'));
+}
+
+/** Mints the token of a SCIM client: `scim_` and 43 base64url characters. */
+export function mintScimToken(random: RandomSource = randomBytes): MintedKey {
+  return toMintedKey(SCIM_TOKEN_PREFIX + random(32).toString('base64url'));
 }
 
 /** Mints a token for refresh tokens, cookies and states: base64url of `bytes` random bytes, by default 43 characters. */

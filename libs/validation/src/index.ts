@@ -12,5 +12,5 @@ export * from './input/unreadable-body.js';
 export * from './values/cidr.js';
 export * from './values/language-tag.js';
 export * from './values/slug.js';
-export { isStorableText } from './values/storable.js';
+export { isStorableJson, isStorableText } from './values/storable.js';
 export * from './values/time-zone.js';

@@ -12,9 +12,9 @@ export class PageQueryDto {
 }
 
 export class PaginationDto {
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'The page, counted from 1' })
   page: number;
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Records per page, as applied' })
   limit: number;
   @ApiProperty({ type: 'integer', description: 'Number of records that match the filter and the caller can access' })
   total: number;
@@ -33,9 +33,9 @@ export interface Paged<T> {
 /** Returns the class of a list response for OpenAPI: `@ApiOkResponse({ type: pagedOf(ApiKeyDto) })`. */
 export function pagedOf<T>(item: Type<T>): Type<Paged<T>> {
   class PagedDto implements Paged<T> {
-    @ApiProperty({ type: [item] })
+    @ApiProperty({ type: [item], description: 'The records of the page' })
     data: T[];
-    @ApiProperty({ type: PaginationDto })
+    @ApiProperty({ type: PaginationDto, description: 'Position of the page' })
     pagination: PaginationDto;
   }
   Object.defineProperty(PagedDto, 'name', { value: `Paged${item.name}` });

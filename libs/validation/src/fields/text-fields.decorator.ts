@@ -1,5 +1,6 @@
 import { isEmail, IsIn, Matches } from 'class-validator';
 import { isStorableText } from '../values/storable.js';
+import { isTimeZone } from '../values/time-zone.js';
 import { field, type FieldOptions, fieldOf, validateBy } from './field.decorator.js';
 
 interface TextOptions extends FieldOptions {
@@ -17,7 +18,6 @@ const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]|(?<![\p{M}\p{So}\p{
 const hasNoHiddenCharacters = (value: unknown) => typeof value === 'string' && !HIDDEN.test(value);
 const ASCII_DOMAIN = /@[\x21-\x7e]+$/;
 
-const trim = (value: unknown) => (typeof value === 'string' ? value.trim() : value);
 /** Composed (NFC), as names are stored and compared: composing may lengthen a text, so it comes before the length check. */
 const normalize = (value: unknown) => (typeof value === 'string' ? value.normalize('NFC').trim() : value);
 
@@ -90,26 +90,23 @@ export function IsCursor(options: FieldOptions = {}): PropertyDecorator {
   });
 }
 
+/** A time zone. */
+export function IsTimeZone(options: FieldOptions = {}): PropertyDecorator {
+  return fieldOf({
+    description: 'IANA name',
+    example: 'Europe/Berlin',
+    ...options,
+    name: 'isTimezone',
+    check: (value) => typeof value === 'string' && isTimeZone(value),
+    text: 'must be an IANA time zone',
+    api: { type: String },
+  });
+}
+
 /** One of the words. */
 export function IsOneOf(values: readonly string[], options: FieldOptions = {}): PropertyDecorator {
   return field(
     { ...options, api: { type: String, enum: [...values] } },
     IsIn(values, { message: `must be one of ${values.join(', ')}` }),
   );
-}
-
-/** An absolute http or https URL, read by the parser that requests use. libs/outbound decides whether it may be called. */
-export function IsHttpUrl({ max = 2048, ...options }: FieldOptions & { max?: number } = {}): PropertyDecorator {
-  return fieldOf({
-    ...options,
-    name: 'isHttpUrl',
-    read: trim,
-    check: (value) =>
-      typeof value === 'string' &&
-      value.length <= max &&
-      URL.canParse(value) &&
-      /^https?:$/.test(new URL(value).protocol),
-    text: `must be an http or https URL of at most ${max} characters`,
-    api: { type: String, format: 'uri', maxLength: max },
-  });
 }

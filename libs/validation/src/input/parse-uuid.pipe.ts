@@ -17,12 +17,20 @@ export class ParseUuidOr404Pipe implements PipeTransform<unknown, string> {
   }
 }
 
+/** Lowers the first letter, except that of an abbreviation. */
+const inSentence = (noun: string): string => noun.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase());
+
 /** Injects a path parameter that is an id, with its OpenAPI schema: `@UuidParam('id', 'Webhook') id: string`. */
 export function UuidParam(name: string, resource: string): ParameterDecorator {
   return (target, key, index) => {
     Param(name, new ParseUuidOr404Pipe(resource))(target, key, index);
     const descriptor = key === undefined ? undefined : Object.getOwnPropertyDescriptor(target, key);
     if (key !== undefined && descriptor)
-      ApiParam({ name, format: 'uuid', schema: { type: 'string', format: 'uuid' } })(target, key, descriptor);
+      ApiParam({
+        name,
+        description: `Id of the ${inSentence(resource)}`,
+        format: 'uuid',
+        schema: { type: 'string', format: 'uuid' },
+      })(target, key, descriptor);
   };
 }
