@@ -6,6 +6,8 @@ import { OutboundFailed } from './outbound.errors.js';
 /** Resolves a name to all its addresses; an empty list when it has none. @throws when the resolver itself fails */
 export interface HostResolver {
   resolve(host: string): Promise<string[]>;
+  /** Returns the addresses that a query found a moment ago, the same array each time; null when it is time for another. */
+  findCached?(host: string): readonly string[] | null;
 }
 
 /** Error codes of both resolvers for a name without addresses. */
@@ -16,18 +18,26 @@ const MAX_TTL_MS = 5_000;
 const SYSTEM_TTL_MS = 1_000;
 const MAX_CACHED = 10_000;
 
+const nowMsByDefault = () => performance.now();
+
 /** Caches the addresses of names for the time that their name server allows, at most 5 seconds. */
-class AddressCache {
+abstract class CachingResolver implements HostResolver {
   private readonly entries = new Map<string, { addresses: string[]; expiresAtMs: number }>();
 
   constructor(private readonly nowMs: () => number) {}
 
-  find(host: string): string[] | null {
+  findCached(host: string): string[] | null {
     const entry = this.entries.get(host);
     return entry && entry.expiresAtMs > this.nowMs() ? entry.addresses : null;
   }
 
-  store(host: string, addresses: string[], ttlMs: number): void {
+  async resolve(host: string): Promise<string[]> {
+    return this.findCached(host) ?? this.query(host);
+  }
+
+  protected abstract query(host: string): Promise<string[]>;
+
+  protected store(host: string, addresses: string[], ttlMs: number): void {
     this.entries.delete(host);
     if (addresses.length === 0 || ttlMs <= 0) return;
     this.entries.set(host, { addresses, expiresAtMs: this.nowMs() + Math.min(ttlMs, MAX_TTL_MS) });
@@ -36,25 +46,19 @@ class AddressCache {
   }
 }
 
-const nowMsByDefault = () => performance.now();
-
 /**
  * Resolves names by the operating system, which also knows the names of the local network. It runs on the four threads
  * of libuv, where one slow name delays others; therefore for self-hosted deployments only.
  */
-export class SystemResolver implements HostResolver {
-  private readonly cache: AddressCache;
-
+export class SystemResolver extends CachingResolver {
   constructor(nowMs = nowMsByDefault) {
-    this.cache = new AddressCache(nowMs);
+    super(nowMs);
   }
 
-  async resolve(host: string): Promise<string[]> {
-    const cached = this.cache.find(host);
-    if (cached) return cached;
+  protected async query(host: string): Promise<string[]> {
     const records = await lookup(host, { all: true, order: 'verbatim' }).catch(emptyOrThrow);
     const addresses = records.map(({ address }) => address);
-    this.cache.store(host, addresses, SYSTEM_TTL_MS);
+    this.store(host, addresses, SYSTEM_TTL_MS);
     return addresses;
   }
 }
@@ -66,19 +70,15 @@ export interface AddressQueries {
 }
 
 /** Queries the name servers directly: no hosts file, no search domains, and a slow name does not delay others. */
-export class NameServerResolver implements HostResolver {
-  private readonly cache: AddressCache;
-
+export class NameServerResolver extends CachingResolver {
   constructor(
     private readonly queries: AddressQueries = new DnsClient({ timeout: 2_000, tries: 2 }),
     nowMs = nowMsByDefault,
   ) {
-    this.cache = new AddressCache(nowMs);
+    super(nowMs);
   }
 
-  async resolve(host: string): Promise<string[]> {
-    const cached = this.cache.find(host);
-    if (cached) return cached;
+  protected async query(host: string): Promise<string[]> {
     const responses = await Promise.allSettled([
       this.queries.resolve4(host, { ttl: true }),
       this.queries.resolve6(host, { ttl: true }),
@@ -88,7 +88,7 @@ export class NameServerResolver implements HostResolver {
     if (records.length === 0 && failed?.status === 'rejected') throw failed.reason;
     const addresses = records.map(({ address }) => address);
     // The addresses of a family that failed are missing: the next request queries again.
-    this.cache.store(host, addresses, failed ? 0 : Math.min(...records.map(({ ttl }) => ttl)) * 1_000);
+    this.store(host, addresses, failed ? 0 : Math.min(...records.map(({ ttl }) => ttl)) * 1_000);
     return addresses;
   }
 }
@@ -101,6 +101,10 @@ export class SingleFlightResolver implements HostResolver {
     private readonly resolver: HostResolver,
     private readonly timeoutMs: number,
   ) {}
+
+  findCached(host: string): readonly string[] | null {
+    return this.resolver.findCached?.(host) ?? null;
+  }
 
   resolve(host: string): Promise<string[]> {
     const running = this.queries.get(host);

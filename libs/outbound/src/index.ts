@@ -5,3 +5,4 @@ export * from './exchange.js';
 export * from './host-resolver.js';
 export * from './outbound.errors.js';
 export * from './outbound.service.js';
+export * from './txt-resolver.js';

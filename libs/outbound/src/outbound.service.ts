@@ -31,11 +31,17 @@ export interface OutboundOptions extends AddressRulesOptions {
   nowMs?: () => number;
 }
 
-type AllowedUrl = UrlCheck & { allowed: true };
+interface AllowedUrl extends Extract<UrlCheck, { allowed: true }> {
+  /** Parts that each request needs, and that `URL` joins at each read. */
+  readonly origin: string;
+  readonly path: string;
+  /** The addresses that the rules allowed last, which need no second check while the resolver returns the same array. */
+  vetted: readonly string[] | null;
+}
 
 const DNS_TIMEOUT_MS = 5_000;
-/** URLs whose check is cached. */
-const MAX_CHECKED = 2_000;
+/** URLs whose check is cached; the one that was checked first is dropped. */
+const MAX_CHECKED = 20_000;
 
 /**
  * Calls URLs that tenants configure. Nothing else may call them.
@@ -45,7 +51,7 @@ const MAX_CHECKED = 2_000;
  */
 export class Outbound {
   readonly rules: AddressRules;
-  private readonly resolver: HostResolver;
+  private readonly resolver: SingleFlightResolver;
   private readonly pools: ConnectionPools;
   private readonly dnsTimeoutMs: number;
   private readonly nowMs: () => number;
@@ -66,7 +72,7 @@ export class Outbound {
   /** @throws UnsafeAddress  with all reasons; also when the name cannot be resolved */
   async assertAllowed(url: string): Promise<void> {
     const checked = this.check(url);
-    if (checked.literal === null) await this.resolveAllowed(checked.url, this.dnsTimeoutMs);
+    if (this.findVetted(checked) === null) await this.resolveAllowed(checked, this.dnsTimeoutMs);
   }
 
   /**
@@ -74,28 +80,13 @@ export class Outbound {
    * @throws UnsafeAddress  before anything was sent
    * @throws OutboundTimeout, OutboundFailed
    */
-  async request(request: OutboundRequest): Promise<OutboundResponse> {
-    const startedMs = this.nowMs();
-    const checked = this.check(request.url);
-    const addresses = literalOf(checked) ?? (await this.resolveAllowed(checked.url, request.timeoutMs));
-    const { url } = checked;
-    const remainingMs = request.timeoutMs - (this.nowMs() - startedMs);
-    if (remainingMs <= 0) throw new OutboundTimeout(request.timeoutMs);
-    return exchange(
-      this.pools.acquire(url.origin, addresses),
-      {
-        path: url.pathname + url.search,
-        method: request.method,
-        headers: headersFor(url, request.headers),
-        body: request.body ?? null,
-      },
-      { remainingMs, timeoutMs: request.timeoutMs, maxResponseBytes: request.maxResponseBytes },
-    );
+  request(request: OutboundRequest): Promise<OutboundResponse> {
+    return this.send(request, request.method);
   }
 
   /** Sends a POST request. See `request`. */
   post(request: Omit<OutboundRequest, 'method'>): Promise<OutboundResponse> {
-    return this.request({ ...request, method: 'POST' });
+    return this.send(request, 'POST');
   }
 
   /** Closes all connections after their running requests have ended. */
@@ -103,21 +94,47 @@ export class Outbound {
     return this.pools.close();
   }
 
+  private async send(
+    { url, headers, body, timeoutMs, maxResponseBytes }: Omit<OutboundRequest, 'method'>,
+    method: Dispatcher.HttpMethod,
+  ): Promise<OutboundResponse> {
+    const startedMs = this.nowMs();
+    const checked = this.check(url);
+    const addresses = this.findVetted(checked) ?? (await this.resolveAllowed(checked, timeoutMs));
+    const remainingMs = timeoutMs - (this.nowMs() - startedMs);
+    if (remainingMs <= 0) throw new OutboundTimeout(timeoutMs);
+    return exchange(
+      this.pools.acquire(checked.origin, addresses),
+      { path: checked.path, method, headers: headersFor(checked.url, headers), body: body ?? null },
+      { remainingMs, timeoutMs, maxResponseBytes },
+    );
+  }
+
   /** Caches the result, which depends on the text only; addresses from DNS are not cached. */
   private check(text: string): AllowedUrl {
     const known = this.checked.get(text);
     if (known) return known;
-    const checked = this.rules.checkUrl(text);
-    if (!checked.allowed) throw new UnsafeAddress(checked.reasons);
-    if (this.checked.size >= MAX_CHECKED) this.checked.clear();
+    const check = this.rules.checkUrl(text);
+    if (!check.allowed) throw new UnsafeAddress(check.reasons);
+    const { origin, pathname, search } = check.url;
+    // A host that is an address was checked with the URL, and undici does not look it up.
+    const vetted = check.literal === null ? null : [check.literal];
+    const checked = { ...check, origin, path: pathname + search, vetted };
+    if (this.checked.size >= MAX_CHECKED) this.checked.delete(this.checked.keys().next().value as string);
     this.checked.set(text, checked);
     return checked;
   }
 
-  private async resolveAllowed(url: URL, timeoutMs: number): Promise<readonly string[]> {
+  /** Returns the addresses of a host that need no query and no check. */
+  private findVetted({ literal, url, vetted }: AllowedUrl): readonly string[] | null {
+    return literal !== null || this.resolver.findCached(url.hostname) === vetted ? vetted : null;
+  }
+
+  private async resolveAllowed(checked: AllowedUrl, timeoutMs: number): Promise<readonly string[]> {
+    const { url } = checked;
     const addresses = await this.resolve(url.hostname, timeoutMs);
     const check = this.rules.checkAddresses(url, addresses);
-    if (check.allowed) return addresses;
+    if (check.allowed) return (checked.vetted = addresses);
     this.pools.refuse(url.origin);
     throw new UnsafeAddress(check.reasons);
   }
@@ -151,9 +168,6 @@ function headersFor(url: URL, given: Readonly<Record<string, string>> = {}): str
 }
 
 const isNamed = (name: string, lower: string): boolean => name.length === lower.length && name.toLowerCase() === lower;
-
-/** Returns the address of a host that is an address: it was checked with the URL, and undici does not look it up. */
-const literalOf = ({ literal }: AllowedUrl): string[] | null => (literal === null ? null : [literal]);
 
 function decode(text: string): string {
   try {
