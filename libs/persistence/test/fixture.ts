@@ -40,7 +40,7 @@ export class AddFleet1700000000000 implements MigrationInterface {
     await tenantTable(q, { table: 'message', ownership: 'worker-only', service: ['insert'], worker: all });
     await q.query(`create table idempotency_record (id text primary key, partner_id uuid, org_id uuid,
       caller_id text not null, body_hash text not null, response text, created_at timestamptz not null default now(),
-      expires_at timestamptz not null)`);
+      expires_at timestamptz not null, response_expires_at timestamptz)`);
     await tenantTable(q, {
       table: 'idempotency_record',
       ownership: 'dual',

@@ -10,6 +10,10 @@ export interface IdempotencyFixture {
   request(): { fleet: Fleet; caller: HasTenant; request: IdempotentRequest };
   /** Lets every stored response expire. */
   expireAll(): Promise<void>;
+  /** Ends the time of every response that has one of its own. */
+  expireResponses(): Promise<void>;
+  /** Reads a stored response past every time limit. */
+  storedResponse(request: IdempotentRequest): Promise<string | null>;
   stop(): Promise<void>;
 }
 
@@ -24,6 +28,18 @@ export async function startIdempotency(): Promise<IdempotencyFixture> {
     },
     expireAll: async () => {
       await fleet.admin(`update provisioning.idempotency_record set expires_at = now() - interval '1 second'`);
+    },
+    expireResponses: async () => {
+      await fleet.admin(
+        `update provisioning.idempotency_record set response_expires_at = now() - interval '1 second'
+         where response_expires_at is not null`,
+      );
+    },
+    storedResponse: async ({ id }) => {
+      const sql = 'select response from idempotency_record where id = :id';
+      const [row] = await fleet.worker.query<{ response: string | null }>(sql, { id });
+      if (!row) throw new Error('no such record');
+      return row.response;
     },
     stop: () => fleet.stop(),
   };

@@ -55,21 +55,7 @@ export function fromTypeOrm(error: unknown): unknown {
 
 /** @returns true for a violated unique key; with `constraint`, only for that constraint or index */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  return violates(error, '23505', constraint);
-}
-
-/** @returns true for a violated foreign key; with `constraint`, only for that constraint */
-export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
-  return violates(error, '23503', constraint);
-}
-
-/** @returns true for a violated CHECK; with `constraint`, only for that constraint */
-export function isCheckViolation(error: unknown, constraint?: string): boolean {
-  return violates(error, '23514', constraint);
-}
-
-function violates(error: unknown, code: string, constraint: string | undefined): boolean {
   const cause: unknown = error instanceof QueryFailedError ? error.driverError : error;
-  if (!(cause instanceof pg.DatabaseError) || cause.code !== code) return false;
+  if (!(cause instanceof pg.DatabaseError) || cause.code !== '23505') return false;
   return constraint === undefined || cause.constraint === constraint;
 }

@@ -1,5 +1,6 @@
-import type { Pool, PoolClient } from 'pg';
-import { DatabaseConnectionLost } from './database.errors.js';
+import type { Pool, PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
+import { DatabaseConnectionLost, fromDriver } from './database.errors.js';
+import { isOutdatedPlan } from './prepared-statements.js';
 
 /** Takes a client from the pool. @throws DatabaseConnectionLost when none is available in time */
 export async function acquire(pool: Pool): Promise<PoolClient> {
@@ -8,6 +9,29 @@ export async function acquire(pool: Pool): Promise<PoolClient> {
   } catch (error) {
     throw new DatabaseConnectionLost(error);
   }
+}
+
+/**
+ * Runs one query on a client of the pool. With callbacks, since the promises in between take a fifth of the time of a short
+ * query.
+ * @throws DatabaseConnectionLost when no client is available in time; what `fromDriver` returns
+ */
+export function queryOnce<Row extends QueryResultRow>(pool: Pool, query: QueryConfig): Promise<QueryResult<Row>> {
+  return new Promise((resolve, reject) => {
+    pool.connect((unavailable, client, release) => {
+      if (!client) return reject(new DatabaseConnectionLost(unavailable));
+      client.query<Row>(query, (error: Error | null, result) => {
+        if (!error) {
+          release();
+          return resolve(result);
+        }
+        const failure = fromDriver(error) as Error;
+        // Other prepared statements of the client may be outdated too.
+        release(failure instanceof DatabaseConnectionLost || isOutdatedPlan(failure));
+        reject(failure);
+      });
+    });
+  });
 }
 
 /** Rolls a failed transaction back and releases its client, or destroys the client when its state is unknown. */

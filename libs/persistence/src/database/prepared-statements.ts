@@ -11,9 +11,16 @@ export interface PreparedStatement {
 const MAX_PREPARED = 1_000;
 const names = new Map<string, string>();
 
-/** Names a text with parameters, so that PostgreSQL parses and plans it once per connection. */
+/** Sets of this size are planned for their values, which takes a small part of the time that the statement takes. */
+const SET_ITEMS = 100;
+const SET_CHARACTERS = 8_192;
+
+/**
+ * Names a text with parameters, so that PostgreSQL parses and plans it once per connection. A statement for a large set is
+ * not named: the plan that a connection keeps may be one for short lists, or for tables that were empty when it was made.
+ */
 export function prepared(text: string, params: readonly unknown[]): PreparedStatement {
-  if (params.length === 0) return { text };
+  if (params.length === 0 || params.some(isLargeSet)) return { text };
   const known = names.get(text);
   if (known !== undefined) return { name: known, text };
   if (names.size >= MAX_PREPARED) return { text };
@@ -21,6 +28,9 @@ export function prepared(text: string, params: readonly unknown[]): PreparedStat
   names.set(text, name);
   return { name, text };
 }
+
+const isLargeSet = (value: unknown): boolean =>
+  typeof value === 'string' ? value.length > SET_CHARACTERS : Array.isArray(value) && value.length > SET_ITEMS;
 
 /** Returns true when a migration changed the columns of a prepared statement. PostgreSQL has no code of its own for it. */
 export function isOutdatedPlan(error: unknown): boolean {

@@ -22,10 +22,10 @@ export class IdempotencyKeyInUse extends ConflictError {
   }
 }
 
-/** 409: the request was carried out, and its response was too large to be stored. */
+/** 409: the request was carried out; its response was too large to be stored, or was erased because it contained a key. */
 export class IdempotentResponseNotStored extends ConflictError {
   override code = 'idempotent_response_not_stored';
-  override error = 'The request was carried out before; its response was too large to be stored';
+  override error = 'The request was carried out before; its response is not stored';
 }
 
 /** 429: the responses that are stored for the caller have reached a limit; `Retry-After` is when the oldest one expires. */

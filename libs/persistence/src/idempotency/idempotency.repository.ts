@@ -3,9 +3,17 @@ import type { IdempotentRequest } from '@rmm/service-kit';
 import { tryLock } from '../database/advisory-lock.js';
 import type { SqlExecutor } from '../database/sql-executor.js';
 
+/** A response and how long it is kept, in seconds from now. */
+export interface NewResponse {
+  response: string | null;
+  ttlSeconds: number;
+  /** For responses that contain a key: erased after this time, while the record of the request stays. */
+  responseTtlSeconds?: number;
+}
+
 export interface StoredResponse {
   bodyHash: string;
-  /** Null when the response was too large. */
+  /** Null when the response was too large, or contained a key and was erased. */
   response: string | null;
 }
 
@@ -18,8 +26,9 @@ export interface StoredUsage {
 }
 
 const FIND = `
-  SELECT body_hash AS "bodyHash", response FROM idempotency_record
-   WHERE id = :id AND expires_at > statement_timestamp()`;
+  SELECT body_hash AS "bodyHash",
+    CASE WHEN response_expires_at <= statement_timestamp() THEN NULL ELSE response END AS response
+  FROM idempotency_record WHERE id = :id AND expires_at > statement_timestamp()`;
 
 /** The size of a text is known without decompressing it. */
 const USAGE = `
@@ -28,16 +37,23 @@ const USAGE = `
   FROM idempotency_record WHERE caller_id = :callerId AND expires_at > statement_timestamp()`;
 
 const SAVE = `
-  INSERT INTO idempotency_record (id, partner_id, org_id, caller_id, body_hash, response, expires_at)
-  VALUES (:id, :partnerId, :orgId, :callerId, :bodyHash, :response, now() + make_interval(secs => :ttlSeconds))
+  INSERT INTO idempotency_record (id, partner_id, org_id, caller_id, body_hash, response, expires_at, response_expires_at)
+  VALUES (:id, :partnerId, :orgId, :callerId, :bodyHash, :response, now() + make_interval(secs => :ttlSeconds),
+    now() + make_interval(secs => :responseTtlSeconds::double precision))
   ON CONFLICT (id) DO UPDATE SET body_hash = excluded.body_hash, response = excluded.response,
-    created_at = now(), expires_at = excluded.expires_at`;
+    created_at = now(), expires_at = excluded.expires_at, response_expires_at = excluded.response_expires_at`;
 
 const PURGE = `
   DELETE FROM idempotency_record WHERE id IN (
     SELECT id FROM idempotency_record WHERE expires_at <= now() ORDER BY expires_at LIMIT :limit
     FOR UPDATE SKIP LOCKED)
   RETURNING 1 AS purged`;
+
+const ERASE_RESPONSES = `
+  UPDATE idempotency_record SET response = NULL, response_expires_at = NULL WHERE id IN (
+    SELECT id FROM idempotency_record WHERE response_expires_at <= now() ORDER BY response_expires_at LIMIT :limit
+    FOR UPDATE SKIP LOCKED)
+  RETURNING 1 AS erased`;
 
 /** Responses of requests with an idempotency key, in the table `idempotency_record` of the service. */
 @Injectable()
@@ -62,9 +78,15 @@ export class IdempotencyRepository {
   async save(
     tx: SqlExecutor,
     { id, partnerId, orgId, callerId, bodyHash }: IdempotentRequest,
-    { response, ttlSeconds }: { response: string | null; ttlSeconds: number },
+    { response, ttlSeconds, responseTtlSeconds }: NewResponse,
   ): Promise<void> {
-    await tx.query(SAVE, { id, partnerId, orgId, callerId, bodyHash, response, ttlSeconds });
+    const kept = { response, ttlSeconds, responseTtlSeconds: responseTtlSeconds ?? null };
+    await tx.query(SAVE, { id, partnerId, orgId, callerId, bodyHash, ...kept });
+  }
+
+  /** Erases up to `limit` responses whose own time has passed; the records of their requests stay. @returns how many */
+  async eraseResponses(worker: SqlExecutor, limit: number): Promise<number> {
+    return (await worker.query(ERASE_RESPONSES, { limit })).length;
   }
 
   /** Deletes up to `limit` expired responses. @returns how many */

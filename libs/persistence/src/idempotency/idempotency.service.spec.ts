@@ -68,6 +68,7 @@ describe('Idempotency', () => {
   it('stores a response that contains a key sealed', async () => {
     const call = fixture.request();
     const seal = {
+      seconds: 60,
       seal: (text: string) => Buffer.from(text).toString('hex'),
       open: (text: string) => Buffer.from(text, 'hex').toString(),
     };
@@ -78,12 +79,39 @@ describe('Idempotency', () => {
     expect(await once(call, () => Promise.reject(new Error('not again')), seal)).toEqual({ key: 'svc_secret' });
   });
 
+  it('erases a sealed response after its own time, and refuses the repeated request until the key expires', async () => {
+    const call = fixture.request();
+    const seal = { seconds: 60, seal: (text: string) => text, open: (text: string) => text };
+    await once(call, () => Promise.resolve({ key: 'svc_secret' }), seal);
+    await fixture.expireResponses();
+    const again = jest.fn(() => Promise.resolve({ key: 'another' }));
+    await expect(once(call, again, seal)).rejects.toBeInstanceOf(IdempotentResponseNotStored);
+    await repository.eraseResponses(fixture.fleet.worker, 100);
+    expect(await fixture.storedResponse(call.request)).toBeNull();
+    await expect(once(call, again, seal)).rejects.toBeInstanceOf(IdempotentResponseNotStored);
+    expect(again).not.toHaveBeenCalled();
+  });
+
+  it('finds the response of a request that was carried out, before its transaction', async () => {
+    const call = fixture.request();
+    const find = () =>
+      runInContext({ requestId: 'r', idempotency: call.request }, () =>
+        fixture.fleet.tenants.transaction(call.caller, (tx) => idempotency.findReplay(tx)),
+      );
+    expect([await find(), call.request.replayed]).toEqual([null, false]);
+    await once(call, () => Promise.resolve({ id: 1 }));
+    expect([await find(), call.request.replayed]).toEqual([{ response: { id: 1 } }, true]);
+    call.request = { ...call.request, bodyHash: 'b' };
+    await expect(find()).rejects.toBeInstanceOf(IdempotencyKeyReused);
+    expect(await fixture.fleet.tenants.transaction(call.caller, (tx) => idempotency.findReplay(tx))).toBeNull();
+  });
+
   it('marks a key whose response is too large, and refuses a caller with too many keys', async () => {
     const call = fixture.request();
     const large = 'x'.repeat(IDEMPOTENCY_LIMITS.responseBytes);
     expect(await once(call, () => Promise.resolve(large))).toBe(large);
     await expect(once(call, () => Promise.resolve())).rejects.toBeInstanceOf(IdempotentResponseNotStored);
-    jest.spyOn(repository, 'usage').mockResolvedValueOnce({ responses: 1_000, bytes: 1, freeAfterSeconds: 9 });
+    jest.spyOn(repository, 'usage').mockResolvedValueOnce({ responses: 3_000, bytes: 1, freeAfterSeconds: 9 });
     const next = { ...call, request: { ...call.request, id: randomUUID() } };
     const refused: unknown = await once(next, () => Promise.resolve()).catch((error: unknown) => error);
     expect(refused).toBeInstanceOf(TooManyIdempotencyKeys);

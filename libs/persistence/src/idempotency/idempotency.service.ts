@@ -13,12 +13,15 @@ import { IdempotencyRepository } from './idempotency.repository.js';
 /** Limits of stored responses; requests that run at the same time may exceed the limits of a caller by their own responses. */
 export const IDEMPOTENCY_LIMITS = {
   responseBytes: 1_000_000,
-  responsesPerCaller: 1_000,
+  /** More than a partner principal can write within the 24 hours for which responses are stored by default. */
+  responsesPerCaller: 3_000,
   bytesPerCaller: 20_000_000,
 };
 
 /** Turns a response into the text that is stored, and back; for responses that contain a key. */
 export interface ResponseSeal {
+  /** The response is erased after this time: a repeated request is then refused instead of carried out again. */
+  seconds: number;
   seal(response: string): string;
   open(stored: string): string;
 }
@@ -57,21 +60,41 @@ export class Idempotency {
     const request = currentContext()?.idempotency;
     if (!request) return work();
     if (!(await this.repository.tryLock(tx, request))) throw new IdempotencyKeyInUse();
-    const stored = await this.repository.find(tx, request);
-    if (stored) {
-      if (stored.bodyHash !== request.bodyHash) throw new IdempotencyKeyReused();
-      if (stored.response === null) throw new IdempotentResponseNotStored();
-      request.replayed = true;
-      return JSON.parse(seal ? seal.open(stored.response) : stored.response) as T;
-    }
+    const stored = await this.findStored<T>(tx, request, seal);
+    if (stored) return stored.response;
     await this.assertRoom(tx, request);
     const result = await work();
     const text = JSON.stringify(result ?? null);
     const response = seal ? seal.seal(text) : text;
     const isStored = Buffer.byteLength(response) <= IDEMPOTENCY_LIMITS.responseBytes;
     const ttlSeconds = this.options.ttlHours * 3_600;
-    await this.repository.save(tx, request, { response: isStored ? response : null, ttlSeconds });
+    const kept = { response: isStored ? response : null, ttlSeconds, responseTtlSeconds: seal?.seconds };
+    await this.repository.save(tx, request, kept);
     return result;
+  }
+
+  /**
+   * Returns the stored response of the current request, for use cases that ask other services before their transaction: a
+   * request that was carried out is not refused later. `once` decides under the lock of the key.
+   * @returns null when nothing is stored, and without a key
+   * @throws IdempotencyKeyReused, IdempotentResponseNotStored
+   */
+  async findReplay<T>(tx: TenantTransaction, seal?: ResponseSeal): Promise<{ response: T } | null> {
+    const request = currentContext()?.idempotency;
+    return request ? this.findStored<T>(tx, request, seal) : null;
+  }
+
+  private async findStored<T>(
+    tx: TenantTransaction,
+    request: IdempotentRequest,
+    seal: ResponseSeal | undefined,
+  ): Promise<{ response: T } | null> {
+    const stored = await this.repository.find(tx, request);
+    if (stored === null) return null;
+    if (stored.bodyHash !== request.bodyHash) throw new IdempotencyKeyReused();
+    if (stored.response === null) throw new IdempotentResponseNotStored();
+    request.replayed = true;
+    return { response: JSON.parse(seal ? seal.open(stored.response) : stored.response) as T };
   }
 
   private async assertRoom(tx: TenantTransaction, request: IdempotentRequest): Promise<void> {

@@ -6,7 +6,7 @@ import { IdempotencyRepository } from './idempotency.repository.js';
 const BATCH = 500;
 const MAX_BATCHES = 100;
 
-/** Deletes expired responses in batches. Several replicas may run it at once. */
+/** Deletes expired records in batches, and responses that are kept for a shorter time. Several replicas may run it at once. */
 @Injectable()
 export class PurgeIdempotencyRecordsJob {
   constructor(
@@ -14,15 +14,20 @@ export class PurgeIdempotencyRecordsJob {
     private readonly repository: IdempotencyRepository,
   ) {}
 
-  /** @returns how many were deleted */
+  /** @returns how many records were deleted */
   @Job({ name: 'purge-idempotency-records', everyMs: 600_000 })
   async run(): Promise<number> {
-    let total = 0;
-    for (let batch = 0; batch < MAX_BATCHES; batch++) {
-      const purged = await this.repository.purge(this.worker, BATCH);
-      total += purged;
-      if (purged < BATCH) break;
-    }
-    return total;
+    await inBatches(() => this.repository.eraseResponses(this.worker, BATCH));
+    return inBatches(() => this.repository.purge(this.worker, BATCH));
   }
+}
+
+async function inBatches(run: () => Promise<number>): Promise<number> {
+  let total = 0;
+  for (let batch = 0; batch < MAX_BATCHES; batch++) {
+    const changed = await run();
+    total += changed;
+    if (changed < BATCH) break;
+  }
+  return total;
 }

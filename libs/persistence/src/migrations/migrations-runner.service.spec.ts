@@ -50,6 +50,23 @@ describe('migrations', () => {
     expect(await admin(`select count(*)::int as n from ${SCHEMA}.ran`)).toEqual([{ n: 1 }]);
   });
 
+  it('create an index concurrently while other replicas wait', async () => {
+    class AddIndex1700000005000 implements MigrationInterface {
+      transaction = false as const;
+      async up(q: QueryRunner): Promise<void> {
+        await q.query('create table indexed (id int)');
+        await q.query('select pg_sleep(0.3)'); // long enough for the other replicas to come
+        await q.query('create index concurrently indexed_idx on indexed (id) where id > 0');
+      }
+      async down(q: QueryRunner): Promise<void> {
+        await q.query('drop table indexed');
+      }
+    }
+    const target = targetFor(database, [AddFleet1700000000000, AddIndex1700000005000]);
+    const ran = await Promise.all([1, 2, 3].map(() => runMigrations(target)));
+    expect(ran.flat()).toHaveLength(2);
+  });
+
   it('run as the owner, with the names of the two other logins in settings', async () => {
     const seen: unknown[] = [];
     class Look1700000003000 implements MigrationInterface {
@@ -75,6 +92,24 @@ describe('migrations', () => {
     );
     expect(tables).toEqual([{ half: null, whole: `${SCHEMA}.device` }]);
     expect(await runMigrations(targetFor(database, [AddFleet1700000000000]))).toEqual([]);
+  });
+
+  it('run one again that did not get a lock in time', async () => {
+    let runs = 0;
+    class WaitsForLock1700000004000 implements MigrationInterface {
+      async up(q: QueryRunner): Promise<void> {
+        await q.query('create table locked (id int)');
+        runs += 1;
+        if (runs === 1) await q.query(`do $$ begin raise 'busy' using errcode = 'lock_not_available'; end $$`);
+      }
+      down(): Promise<void> {
+        return Promise.resolve();
+      }
+    }
+    const migrations = [AddFleet1700000000000, WaitsForLock1700000004000];
+    const ran = ['AddFleet1700000000000', 'WaitsForLock1700000004000'];
+    expect(await runMigrations(targetFor(database, migrations))).toEqual(ran);
+    expect(runs).toBe(2);
   });
 
   it('can be reverted and run again', async () => {

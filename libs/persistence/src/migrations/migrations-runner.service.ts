@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { DataSource, type MigrationInterface } from 'typeorm';
+import { DataSource, type MigrationInterface, QueryFailedError } from 'typeorm';
 import { sessionOptions } from '../database/pool-options.js';
 import { quoteIdentifier } from '../rls/quote.js';
 import { GLOBAL } from '../rls/table-markers.js';
@@ -19,25 +20,46 @@ export interface MigrationTarget {
 }
 
 export const MIGRATIONS_TABLE = 'rmm_migration';
+const TRY_LOCK = `select pg_try_advisory_lock(hashtextextended('rmm.migrations.' || $1, 0)) as locked`;
 const LOCK_WAIT_MS = 120_000;
+const LOCK_POLL_MS = 100;
 const DDL_LOCK_WAIT_MS = 10_000; // statements behind a waiting ALTER TABLE wait too
 const CONNECT_TIMEOUT_MS = 5_000;
+/** No lock in time; a deadlock, as of two indexes that are created concurrently. */
+const MAY_SUCCEED_LATER = ['55P03', '40P01'];
+const ATTEMPTS = 6;
+const RETRY_AFTER_MS = 1_000;
 
 /**
  * Brings the schema up to date. Safe to be called by many replicas at once: one migrates, the others wait and find
- * nothing left to do. Each migration is a transaction of its own.
+ * nothing left to do. Each migration is a transaction of its own, or may run again after a failure: one that waits too long
+ * for a lock, or for the transactions of other schemas (CREATE INDEX CONCURRENTLY), is tried again.
  * @returns the names of the migrations this call ran
  */
 export async function runMigrations(target: MigrationTarget): Promise<string[]> {
   return withMigrationLock(target, async (client) => {
-    if ((await missingMigrations(client, target.migrations)).length === 0) return [];
+    const missing = await missingMigrations(client, target.migrations);
+    if (missing.length === 0) return [];
     await prepareMigrationsTable(client, target);
-    return withOwner(target, async (owner) => {
-      const executed = await owner.runMigrations({ transaction: 'each' });
-      return executed.map((migration) => migration.name);
-    });
+    await withOwner(target, runPending);
+    return missing;
   });
 }
+
+async function runPending(owner: DataSource): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await owner.runMigrations({ transaction: 'each' });
+      return;
+    } catch (error) {
+      if (attempt === ATTEMPTS || !maySucceedLater(error)) throw error;
+    }
+    await sleep(RETRY_AFTER_MS);
+  }
+}
+
+const maySucceedLater = (error: unknown): boolean =>
+  error instanceof QueryFailedError && MAY_SUCCEED_LATER.includes((error.driverError as { code?: string }).code ?? '');
 
 /** Takes back the newest `count` migrations, newest first: for specs, and for an operator who must go back. */
 export async function revertMigrations(target: MigrationTarget, count: number): Promise<void> {
@@ -69,14 +91,25 @@ function nameOf(migration: MigrationClass): string {
 }
 
 async function withMigrationLock<T>(target: MigrationTarget, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ ...ownerOptions(target), lock_timeout: LOCK_WAIT_MS });
+  const client = new pg.Client(ownerOptions(target));
   client.on('error', () => undefined); // its queries reject as well
   await client.connect();
   try {
-    await client.query(`select pg_advisory_lock(hashtextextended('rmm.migrations.' || $1, 0))`, [target.schema]);
+    await waitForLock(client, target.schema);
     return await work(client);
   } finally {
     await client.end(); // the lock ends with its session
+  }
+}
+
+/** Polls: CREATE INDEX CONCURRENTLY of the process with the lock would wait for a statement that waits for the lock. */
+async function waitForLock(client: pg.Client, schema: string): Promise<void> {
+  const giveUpAt = performance.now() + LOCK_WAIT_MS;
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>(TRY_LOCK, [schema]);
+    if (rows[0]?.locked) return;
+    if (performance.now() > giveUpAt) throw new Error(`Another process has migrated ${schema} for too long`);
+    await sleep(LOCK_POLL_MS);
   }
 }
 

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
-import { HealthRegistry } from '@rmm/service-kit';
+import { HealthRegistry, MetricsRegistry } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
@@ -9,7 +9,9 @@ import { PersistenceModule } from './persistence.module.js';
 
 jest.setTimeout(60_000);
 
-@Module({ providers: [HealthRegistry], exports: [HealthRegistry] })
+const METRICS = { provide: MetricsRegistry, useFactory: () => new MetricsRegistry('provisioning') };
+
+@Module({ providers: [HealthRegistry, METRICS], exports: [HealthRegistry, MetricsRegistry] })
 class HealthModule {}
 
 describe('PersistenceModule', () => {
@@ -48,5 +50,28 @@ describe('PersistenceModule', () => {
       `select 1 from pg_stat_activity where usename like 'rmm\\_test%' and datname = current_database()`,
     );
     expect(open).toEqual([]);
+  });
+
+  it('shows connections in use, and requests that wait for one, in the metrics', async () => {
+    const options = optionsFor(database);
+    const moduleRef = await Test.createTestingModule({
+      imports: [{ module: HealthModule, global: true }, PersistenceModule.forRoot(options)],
+    }).compile();
+    await moduleRef.init();
+    const valueOf = async (name: string, labels: object = { pool: 'worker' }) => {
+      const metric = await moduleRef.get(MetricsRegistry).registry.getSingleMetric(name)?.get();
+      return metric?.values.find((one) => JSON.stringify(one.labels) === JSON.stringify(labels))?.value;
+    };
+    const used = () => valueOf('rmm_db_pool_connections', { pool: 'worker', state: 'used' });
+    const limit = await valueOf('rmm_db_pool_limit');
+    expect(limit).toBe(options.config.pools.workerMax);
+    expect(await used()).toBe(0);
+    const sleeping = Array.from({ length: options.config.pools.workerMax + 1 }, () =>
+      moduleRef.get(WorkerDatabase).query('select pg_sleep(1)'),
+    );
+    await eventually(async () => expect([await used(), await valueOf('rmm_db_pool_waiting')]).toEqual([limit, 1]));
+    await Promise.all(sleeping);
+    expect(await valueOf('rmm_db_pool_waiting')).toBe(0);
+    await moduleRef.close();
   });
 });

@@ -1,10 +1,11 @@
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Pool } from 'pg';
-import { HealthRegistry } from '@rmm/service-kit';
+import { HealthRegistry, MetricsRegistry } from '@rmm/service-kit';
 import { PartitionMaintenanceJob } from '../partitions/partition-maintenance.job.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { Databases, openDatabases, type PersistenceOptions } from './databases.service.js';
+import { observePools } from './pool.metrics.js';
 
 const HEALTH_TIMEOUT_MS = 2_000;
 
@@ -18,7 +19,9 @@ export class PersistenceModule implements OnApplicationShutdown {
   constructor(
     @Inject(Databases) private readonly databases: Databases,
     @Inject(HealthRegistry) health: HealthRegistry,
+    @Inject(MetricsRegistry) metrics: MetricsRegistry,
   ) {
+    observePools(metrics, databases);
     health.register('database', async () => {
       await Promise.all([ping(databases.servicePool), ping(databases.workerPool)]);
     });

@@ -52,6 +52,18 @@ describe('keysetPage', () => {
     },
   );
 
+  it.each(['desc', 'asc'] as const)('returns each row once, %s, by a column of a joined table', async (direction) => {
+    const sort = devices.sort.map((key, n) => ({ ...key, joined: n === 0 }));
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const { rows, nextCursor } = await page(cursor, { direction, sort });
+      seen.push(...rows.map((row) => row.name));
+      cursor = nextCursor;
+    } while (cursor !== null);
+    expect([seen.length, new Set(seen).size]).toEqual([10, 10]);
+  });
+
   it('has no next page after an exactly full last page', async () => {
     expect((await page(null, { limit: 10 })).nextCursor).toBeNull();
     expect((await page(null, { limit: 9 })).nextCursor).not.toBeNull();

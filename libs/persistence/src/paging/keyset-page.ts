@@ -1,4 +1,4 @@
-import type { SqlExecutor } from '../database/sql-executor.js';
+import type { BatchExecutor, SqlStatement } from '../database/sql-executor.js';
 import { limitBytes, takeBudgetColumns, type ByteBudget } from './byte-budget.js';
 import type { CursorBinding, Cursors } from './cursors.js';
 
@@ -6,9 +6,11 @@ export interface SortKey {
   /** An SQL expression that is never null: `d.created_at`. Constant text, not from the request. */
   expression: string;
   type: 'timestamptz' | 'uuid' | 'text' | 'bigint' | 'integer';
+  /** True for a column of a joined table. */
+  joined?: boolean;
 }
 
-export interface KeysetQuery {
+export interface KeysetQuery extends Pick<SqlStatement, 'planForValues'> {
   /** The columns, as after SELECT. */
   select: string;
   /** The text after FROM. */
@@ -38,18 +40,18 @@ export interface KeysetRows<Row> {
  * @throws InvalidCursor
  */
 export async function keysetPage<Row extends object>(
-  executor: SqlExecutor,
+  executor: Pick<BatchExecutor, 'queryAll'>,
   cursors: Cursors,
   binding: CursorBinding,
   query: KeysetQuery,
 ): Promise<KeysetRows<Row>> {
   const order = describeOrder(query);
   const position = query.cursor ? cursors.decode(query.cursor, binding, order) : null;
-  const found = await executor.query<Row & { keyset_position: string[] }>(buildText(query, position !== null), {
-    ...query.params,
-    ...(position && Object.fromEntries(position.map((value, i) => [`after_${i}`, value]))),
-    limit: query.limit + 1,
-  });
+  const sql = buildText(query, position !== null);
+  const after = position && Object.fromEntries(position.map((value, i) => [`after_${i}`, value]));
+  const params = { ...query.params, ...after, limit: query.limit + 1 };
+  const [rows = []] = await executor.queryAll([{ sql, params, planForValues: query.planForValues }]);
+  const found = rows as (Row & { keyset_position: string[] })[];
   const truncated = query.budget !== undefined && takeBudgetColumns(found);
   const page = found.slice(0, query.limit);
   const last = page.at(-1);
@@ -61,12 +63,23 @@ export async function keysetPage<Row extends object>(
 function buildText({ select, from, where, sort, direction, budget }: KeysetQuery, afterCursor: boolean): string {
   const expressions = sort.map((key) => key.expression);
   const bound = sort.map((key, i) => `:after_${i}::${key.type}`).join(', ');
-  const after = afterCursor ? `AND (${expressions.join(', ')}) ${direction === 'desc' ? '<' : '>'} (${bound})` : '';
+  const operator = direction === 'desc' ? '<' : '>';
+  const after = afterCursor
+    ? `AND (${expressions.join(', ')}) ${operator} (${bound}) ${boundOfJoined(sort, operator)}`
+    : '';
   const text =
     `SELECT ${select}, ARRAY[${expressions.map((e) => `(${e})::text`).join(', ')}] AS keyset_position ` +
     `FROM ${from} WHERE (${where ?? 'true'}) ${after} ` +
     `ORDER BY ${expressions.map((e) => `${e} ${direction}`).join(', ')} LIMIT :limit::integer`;
   return budget ? limitBytes(text, budget) : text;
+}
+
+/**
+ * Repeats the position for the first column when it is of a joined table: a comparison with columns of two tables, or of
+ * several columns under row-level security, is no condition of an index, and a page would read all rows before it.
+ */
+function boundOfJoined([first]: readonly SortKey[], operator: '<' | '>'): string {
+  return first?.joined === true ? `AND ${first.expression} ${operator}= :after_0::${first.type}` : '';
 }
 
 function describeOrder({ sort, direction }: KeysetQuery): string {

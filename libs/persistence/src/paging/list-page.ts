@@ -1,5 +1,5 @@
 import { compileNamedParameters } from '../database/named-parameters.js';
-import type { BatchExecutor } from '../database/sql-executor.js';
+import type { BatchExecutor, SqlStatement } from '../database/sql-executor.js';
 import { limitBytes, takeBudgetColumns, type ByteBudget } from './byte-budget.js';
 
 /** Totals are counted up to this number: counting more would read as many rows for a page of 50. */
@@ -59,7 +59,7 @@ export async function runPageStatements<Row>(
   { rows, matching }: { rows: string; matching: string },
   params: object,
   { page, limit }: PageRequest,
-  { budget, planForValues }: { budget?: ByteBudget; planForValues?: boolean } = {},
+  { budget, planForValues }: { budget?: ByteBudget } & Pick<SqlStatement, 'planForValues'> = {},
 ): Promise<PageRows<Row>> {
   const count = countText(matching);
   const limited = `${rows} LIMIT :limit OFFSET :offset`;
@@ -84,9 +84,11 @@ export async function countMatching(
   executor: BatchExecutor,
   matching: string,
   params: object,
+  { planForValues }: Pick<SqlStatement, 'planForValues'> = {},
 ): Promise<Omit<PageRows<never>, 'rows'>> {
-  const [row] = await executor.query<{ total: number }>(countText(matching), params);
-  return cappedTotal(row?.total ?? 0);
+  const sql = countText(matching);
+  const [[counted] = []] = await executor.queryAll([{ sql, params: usedBy(sql, params), planForValues }]);
+  return cappedTotal(Number(counted?.['total'] ?? 0));
 }
 
 const countText = (matching: string) =>

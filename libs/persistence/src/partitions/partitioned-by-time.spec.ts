@@ -1,6 +1,8 @@
+import pg from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
+import { runMigrations } from '../migrations/migrations-runner.service.js';
 import { Databases } from '../module/databases.service.js';
 import { tenantTable } from '../rls/tenant-table.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
@@ -36,6 +38,31 @@ class AddDeliveries1700000000000 implements MigrationInterface {
       await noLongerPartitioned(q, table);
       await q.query(`drop table ${table}`);
     }
+  }
+}
+
+/** The migration of docs/CONTRIBUTING.md. */
+class AddDeliveryByNote1700000000001 implements MigrationInterface {
+  /** CREATE INDEX CONCURRENTLY runs outside of a transaction. */
+  transaction = false;
+
+  async up(q: QueryRunner): Promise<void> {
+    await q.query('CREATE INDEX IF NOT EXISTS delivery_by_note ON ONLY delivery (note)');
+    const partitions = (await q.query(`
+      SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+      WHERE i.inhparent = 'delivery'::regclass
+        AND NOT EXISTS (SELECT FROM pg_inherits a JOIN pg_index x ON x.indexrelid = a.inhrelid
+                        WHERE a.inhparent = 'delivery_by_note'::regclass AND x.indrelid = c.oid)
+      ORDER BY c.relname`)) as { name: string }[];
+    for (const { name } of partitions) {
+      await q.query(`DROP INDEX IF EXISTS ${name}_by_note`); // left invalid by a run that failed
+      await q.query(`CREATE INDEX CONCURRENTLY ${name}_by_note ON ${name} (note)`);
+      await q.query(`ALTER INDEX delivery_by_note ATTACH PARTITION ${name}_by_note`);
+    }
+  }
+
+  async down(q: QueryRunner): Promise<void> {
+    await q.query('DROP INDEX delivery_by_note');
   }
 }
 
@@ -149,6 +176,35 @@ describe('tables partitioned by time', () => {
     await maintainAt('8 days');
     expect(await inDefault()).toEqual([]);
     expect(await admin(`select note from ${SCHEMA}.delivery`)).toEqual([{ note: 'ping' }]);
+  });
+
+  it('get an index partition by partition, which no writer waits for, also after a run that failed', async () => {
+    const [first] = await partitions('delivery');
+    await admin(`create index ${first}_by_note on ${SCHEMA}.${first} (note)`);
+    const { owner, service, worker: workerUrl } = database.urls[SCHEMA];
+    const reader = new pg.Client({ connectionString: database.adminUrl });
+    await reader.connect();
+    // The build waits for transactions with an older snapshot.
+    await reader.query('begin isolation level repeatable read');
+    await reader.query('select 1');
+    const migrated = runMigrations({
+      schema: SCHEMA,
+      migrations: [AddDeliveries1700000000000, AddDeliveryByNote1700000000001],
+      migrationsDatabaseUrl: owner,
+      databaseUrl: service,
+      workerDatabaseUrl: workerUrl,
+    });
+    await eventually(async () => expect(await admin('select 1 from pg_stat_progress_create_index')).toHaveLength(1));
+    await add('0 s');
+    expect(await admin('select 1 from pg_stat_progress_create_index')).toHaveLength(1);
+    await reader.query('commit');
+    await reader.end();
+    expect(await migrated).toEqual(['AddDeliveryByNote1700000000001']);
+    const [index] = await admin(
+      `select indisvalid as valid, (select count(*)::int from pg_inherits where inhparent = indexrelid) as parts
+       from pg_index where indexrelid = '${SCHEMA}.delivery_by_note'::regclass`,
+    );
+    expect(index).toEqual({ valid: true, parts: (await partitions('delivery')).length });
   });
 
   it('need no maintenance in a schema without them', async () => {

@@ -20,8 +20,11 @@ const idOf = (name: string) => `(select nullif(${setting(name)}, '')::uuid)`;
 export const OWN_PARTNER = idOf('partner_id');
 export const OWN_ORGANIZATION = idOf('org_id');
 export const OWN_USER = idOf('user_id');
-/** Compared as text: converting a thousand ids to uuid costs five times as much as splitting them. */
-const SELECTED_ORGANIZATIONS = `select unnest(string_to_array(${setting('org_ids')}, ','))`;
+/**
+ * The bytes of the selected organizations: for a thousand of them the conversion to uuid costs twice as much, and the
+ * comparison of their texts twice as much for each row.
+ */
+const SELECTED_ORGANIZATIONS = `select decode(unnest(string_to_array(${setting('org_ids')}, ',')), 'hex')`;
 /**
  * True in the sessions of the platform pool alone, whose login (the worker's) acts in the role of the service login. A
  * service login is no member of another role that may act as it, so no setting makes it see all tenants.
@@ -81,7 +84,7 @@ function byScope(asPartner: string, asOrganization: string): string {
 function isAccessible(orgId: string): string {
   return (
     `case (select ${setting('org_access')}) when 'all' then true ` +
-    `when 'selected' then ${orgId}::text in (${SELECTED_ORGANIZATIONS}) else false end`
+    `when 'selected' then uuid_send(${orgId}) in (${SELECTED_ORGANIZATIONS}) else false end`
   );
 }
 

@@ -37,16 +37,20 @@ describe('restrictToOrganization', () => {
 });
 
 describe('tenantSettingValues', () => {
-  it('joins the selected organizations in lower case', () => {
+  it('gives the digits of the selected organizations in lower case', () => {
     expect(tenantSettingValues(selected(partnerId, [orgId.toUpperCase(), otherId]).tenant)).toEqual([
-      'partner',
-      partnerId,
-      '',
-      'selected',
-      `${orgId},${otherId}`,
-      '',
+      `partner,${partnerId},,selected,`,
+      `${orgId},${otherId}`.replaceAll('-', ''),
     ]);
   });
+
+  it.each(['partnerId', 'orgId', 'userId'])(
+    'refuses a separator in %s, which would move the values after it',
+    (name) => {
+      const { tenant } = as({ ...partner(partnerId).tenant, [name]: `${orgId},${otherId}` });
+      expect(() => tenantSettingValues(tenant)).toThrow('contains a separator');
+    },
+  );
 
   it.each(['', 'all', `${orgId},${otherId}`, `${orgId}'`, `{${orgId.slice(2)}}`, `,${orgId.slice(1)}`, ' '.repeat(36)])(
     'refuses the selected organization %j',

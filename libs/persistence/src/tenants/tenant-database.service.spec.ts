@@ -257,7 +257,8 @@ describe('TenantDatabase', () => {
     };
 
     it('sees no row beyond the tenant of the settings, whatever they are, and none in system scope', async () => {
-      const all = { org_access: 'all', org_ids: `${orgA1},${orgA2},${orgB1}`, user_id: randomUUID() };
+      const orgIds = [orgA1, orgA2, orgB1].map((id) => id.replaceAll('-', '')).join(',');
+      const all = { org_access: 'all', org_ids: orgIds, user_id: randomUUID() };
       expect(await devicesWith({ ...all, scope: 'system' })).toEqual([]);
       expect(await devicesWith({ ...all, scope: 'system', partner_id: partnerA, org_id: orgA1 })).toEqual([]);
       expect(await devicesWith({ ...all, scope: 'SYSTEM', partner_id: partnerA })).toEqual([]);

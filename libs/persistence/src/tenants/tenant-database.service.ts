@@ -8,7 +8,7 @@ import { fromDriver } from '../database/database.errors.js';
 import { LockQueue, lockTimeout } from '../database/lock-queue.js';
 import { bindParameters } from '../database/named-parameters.js';
 import { DEFAULT_TIMEOUTS } from '../database/pool-options.js';
-import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
+import { acquire, inOnePacket, queryOnce, releaseAfter } from '../database/pooled-client.js';
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
@@ -19,7 +19,7 @@ const SET_CONTEXT = { name: 'rmm_context', text: `select ${setTenantSettings(1)}
 /** In addition no statement may run longer than the request that it is for. */
 const SET_CONTEXT_AND_TIMEOUT = {
   name: 'rmm_context_timeout',
-  text: `select ${setTenantSettings(1)} || set_config('statement_timeout', $7, true)`,
+  text: `select ${setTenantSettings(1)} || set_config('statement_timeout', $3, true)`,
 };
 
 /** Limits how many texts one connection prepares, so that generated variants cannot fill the server's memory. */
@@ -161,14 +161,12 @@ export class TenantDatabase {
     pool: Pool,
     queries: (PreparedStatement & { values: unknown[] })[],
   ): Promise<Record<string, unknown>[][]> {
+    const first = queries[0];
+    if (first && queries.length === 1) return [(await queryOnce<Record<string, unknown>>(pool, first)).rows];
     const client = await acquire(pool);
     let results: QueryResult<Record<string, unknown>>[];
     try {
-      const first = queries[0];
-      results =
-        queries.length === 1 && first
-          ? [await client.query<Record<string, unknown>>(first)]
-          : await inOnePacket(client, () => queries.map((query) => client.query<Record<string, unknown>>(query)));
+      results = await inOnePacket(client, () => queries.map((query) => client.query<Record<string, unknown>>(query)));
     } catch (error) {
       const failure = fromDriver(error);
       if (!isOutdatedPlan(failure)) throw releaseAfter(client, failure);

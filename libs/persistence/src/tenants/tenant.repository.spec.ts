@@ -82,6 +82,13 @@ class DevicesRepository extends TenantRepository<Device> {
     const binding = { caller, list: 'devices', filters: {} };
     return this.keysetPage<{ name: string }>(caller, cursors, binding, { ...this.bySize, limit, cursor });
   }
+  /** Lists the devices of all organizations but one. */
+  listWithout(source: Source, orgId: string, where: Where<Device> = {}) {
+    const sameOfRow = { sql: `device.orgId <> '${orgId}'` };
+    const table = '(SELECT DISTINCT partner_id, org_id FROM device)';
+    const organizations = { table, id: 'org_id', condition: `o.org_id <> '${orgId}'`, sameOfRow };
+    return this.listPage(source, { where, conditions: [sameOfRow], organizations, page: { page: 1, limit: 10 } });
+  }
   override insert(tx: TenantTransaction, values: Partial<Device>) {
     return super.insert(tx, values);
   }
@@ -153,6 +160,18 @@ describe('TenantRepository', () => {
     const named = await devices.list(caller, { page: 1, limit: 10 }, { orgId: orgA2 });
     expect([named.rows.map(({ name }) => name), named.total]).toEqual([['a2'], 1]);
     expect((await devices.list(caller, { page: 1, limit: 10 }, { orgId: orgA1 })).rows).toEqual([]);
+  });
+
+  it.each([2, 101])('counts the rows of the listed organizations for a caller with %i selected ones', async (count) => {
+    const others = Array.from({ length: count - 2 }, () => randomUUID());
+    const caller = selected(partnerA, [orgA1, orgA2, ...others]);
+    expect(await devices.listWithout(caller, orgA1)).toMatchObject({ rows: [{ name: 'a2' }], total: 1 });
+    expect(await devices.listWithout(caller, orgB1)).toMatchObject({ total: 2 });
+    expect(await devices.listWithout(caller, orgB1, { name: 'a1' })).toMatchObject({
+      rows: [{ name: 'a1' }],
+      total: 1,
+    });
+    expect(await devices.listWithout(selected(partnerA, [orgA1, ...others]), orgA1)).toEqual({ rows: [], total: 0 });
   });
 
   it('filters by value, list and null, and leaves undefined properties out', async () => {

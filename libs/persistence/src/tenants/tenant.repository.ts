@@ -1,18 +1,18 @@
-import type {
-  EntityMetadata,
-  EntityTarget,
-  FindOptionsWhere,
-  ObjectLiteral,
-  Repository,
-  SelectQueryBuilder,
-} from 'typeorm';
+import type { EntityTarget, FindOptionsWhere, ObjectLiteral, SelectQueryBuilder } from 'typeorm';
 import type { BatchExecutor } from '../database/sql-executor.js';
 import { Transaction } from '../database/transaction.js';
 import type { ByteBudget } from '../paging/byte-budget.js';
 import type { CursorBinding, Cursors } from '../paging/cursors.js';
 import { keysetPage, type KeysetRows, type SortKey } from '../paging/keyset-page.js';
 import { countMatching, type PageRequest, type PageRows, runPageStatements } from '../paging/list-page.js';
-import { type OwnerColumns, type Ownership, ownerCondition } from './tenant-condition.js';
+import { EntityMapping } from './entity-mapping.js';
+import {
+  hasManyOrganizations,
+  type OwnerColumns,
+  type Ownership,
+  ownerCondition,
+  type ReadPurpose,
+} from './tenant-condition.js';
 import { restrictToOrganization, type HasTenant } from './tenant-context.js';
 import { TenantDatabase, TenantTransaction } from './tenant-database.service.js';
 
@@ -59,11 +59,27 @@ export interface SortedSelection<E extends ObjectLiteral> extends Selection<E> {
   sort?: SortOrder<E> | Readonly<Record<string, 'ASC' | 'DESC'>>;
 }
 
+/** The table of the organizations whose rows a list has; `o` in its condition. */
+export interface ListedOrganizations {
+  table: string;
+  /** The column of the id. */
+  id: string;
+  /** The organizations whose rows are listed. */
+  condition: string;
+  /** The condition of the list that says the same of a row. */
+  sameOfRow?: Condition;
+}
+
 export interface ListSelection<E extends ObjectLiteral> extends SortedSelection<E> {
   /** Ends a page early when the rows get too large. */
   budget?: ByteBudget;
   /** The shape that the total is counted with, with the joins of `shape` that change it; `shape` when absent. */
   countShape?: QueryShape<E>;
+  /**
+   * Has the total counted by organization, instead of `countShape`, for callers with many selected ones: a join would look
+   * up the organization of each row.
+   */
+  organizations?: ListedOrganizations;
 }
 
 export interface LockedSelection<E extends ObjectLiteral> extends SortedSelection<E> {
@@ -138,7 +154,8 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   /** Counts the rows of a list as `listPage` does. */
   protected async countListed(source: Source, selection: Selection<E>): Promise<Omit<PageRows<never>, 'rows'>> {
     const { statement, params, executor } = this.prepare(source, selection, {});
-    return countMatching(executor, statement.matching, params);
+    const planForValues = this.isPartnerWide(source, selection.where);
+    return countMatching(executor, statement.matching, params, { planForValues });
   }
 
   /** Lists one page and the total of all pages, in one round trip; newest first unless sorted otherwise. */
@@ -178,6 +195,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
       limit,
       cursor,
       budget,
+      planForValues: this.isPartnerWide(source, selection.where),
     });
     return { rows: this.mapping.hydrate(page.rows), nextCursor: page.nextCursor };
   }
@@ -264,17 +282,21 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
    * Returns whether a list spans the organizations of a partner. Partners differ a thousandfold in size: the plan for an
    * average one may read the rows of a large one once for each of its organizations.
    */
-  private isPartnerWide(source: Source, where: Where<E> = {}): boolean {
-    const named = (where as Record<string, unknown>)[this.options.ownerColumns?.orgId ?? 'orgId'];
-    return callerOf(source)?.tenant.scope === 'partner' && typeof named !== 'string';
+  private isPartnerWide(source: Source, where: Where<E> | undefined): boolean {
+    return callerOf(source)?.tenant.scope === 'partner' && this.namedOrganization(where) === null;
   }
 
   /** Restricts a caller to the organization that the statement names. */
-  private restrict(caller: HasTenant, where: Where<E> = {}): HasTenant {
-    const { ownership, ownerColumns } = this.options;
-    const named = (where as Record<string, unknown>)[ownerColumns?.orgId ?? 'orgId'];
-    const isOfOrganization = ownership === 'organization' || ownership === 'dual';
-    return isOfOrganization && typeof named === 'string' ? restrictToOrganization(caller, named) : caller;
+  private restrict(caller: HasTenant, where: Where<E> | undefined): HasTenant {
+    const { ownership } = this.options;
+    const named = ownership === 'organization' || ownership === 'dual' ? this.namedOrganization(where) : null;
+    return named === null ? caller : restrictToOrganization(caller, named);
+  }
+
+  /** Returns the one organization whose rows a statement reads, or null. */
+  private namedOrganization(where: Where<E> = {}): string | null {
+    const named = (where as Record<string, unknown>)[this.options.ownerColumns?.orgId ?? 'orgId'];
+    return typeof named === 'string' ? named : null;
   }
 
   private prepare(
@@ -285,17 +307,15 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     const given = callerOf(source);
     const caller = given && this.restrict(given, selection.where);
     const executor = 'query' in source ? source : this.tenants.reader(caller ?? source);
-    const owner =
-      this.options.ownership && caller
-        ? ownerCondition(this.options.ownership, caller.tenant, this.mapping.ownerColumns(this.options.ownerColumns))
-        : null;
+    const owner = this.ownerOf(caller, 'page');
     const where = whereConditions(selection.where ?? {}, this.mapping);
     const conditions = [owner, ...where, ...(selection.conditions ?? [])].filter(isCondition);
     const params = Object.assign({}, ...conditions.map((condition) => condition.params)) as Record<string, unknown>;
-    const { shape, countShape, columns, hidden, sort } = selection;
+    const { shape, countShape, organizations, columns, hidden, sort } = selection;
     const key = [
       shape?.key,
       countShape?.key,
+      organizations?.table,
       columns?.join(),
       hidden?.join(),
       sort && Object.entries(sort).join(),
@@ -305,132 +325,78 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     ].join('\n');
     const known = this.statements.get(key);
     if (known) return { statement: known, params, executor };
-    const statement = this.build(selection, conditions, end);
+    const matching = this.matchingText(caller, selection, owner ? conditions.slice(1) : conditions);
+    const statement = { rows: this.rowsText(selection, conditions, end), matching };
     if (this.statements.size < MAX_STATEMENTS) this.statements.set(key, statement);
     return { statement, params, executor };
   }
 
-  private build(
-    { columns, hidden, shape, countShape = shape, sort = {} }: ListSelection<E>,
+  private ownerOf(caller: HasTenant | null, purpose: ReadPurpose): Condition | null {
+    const { ownership, ownerColumns } = this.options;
+    if (!ownership || !caller) return null;
+    return ownerCondition(ownership, caller.tenant, this.mapping.ownerColumns(ownerColumns), purpose);
+  }
+
+  private rowsText(
+    { columns, hidden, shape, sort = {} }: ListSelection<E>,
     conditions: readonly Condition[],
     { limit, lock }: { limit?: boolean; lock?: string },
-  ): Statement {
-    const { alias, repository } = this.mapping;
-    const start = (joined: QueryShape<E> | undefined) => {
-      const empty = repository.createQueryBuilder(alias).select([]);
-      const query = joined ? joined.build(empty) : empty;
-      for (const { sql } of conditions) query.andWhere(`(${sql})`);
-      return query;
-    };
-    const query = start(shape);
+  ): string {
+    const { alias } = this.mapping;
+    const query = this.start(shape, conditions);
     for (const property of this.mapping.selected(columns, hidden)) query.addSelect(`${alias}.${property}`, property);
-    const matching = start(countShape).select('1', 'one').getQuery();
     const order = Object.entries(sort).map(
       ([property, direction]) => `${this.mapping.sortExpression(property, shape?.sortable)} ${direction}`,
     );
-    const rows = [
+    const parts = [
       query.getQuery(),
       order.length > 0 && `ORDER BY ${order.join(', ')}`,
       limit && 'LIMIT :limit',
       lock && lock.replace(/^(FOR (?:NO KEY )?\w+)/, `$1 OF "${alias}"`),
     ];
-    return { rows: rows.filter(Boolean).join(' '), matching };
+    return parts.filter(Boolean).join(' ');
+  }
+
+  /** @param filters  the conditions without that of the owner */
+  private matchingText(
+    caller: HasTenant | null,
+    { shape, countShape = shape, organizations }: ListSelection<E>,
+    filters: readonly Condition[],
+  ): string {
+    if (organizations && caller && hasManyOrganizations(caller.tenant)) {
+      return this.matchingByOrganization(caller, organizations, filters);
+    }
+    const conditions = [this.ownerOf(caller, 'count'), ...filters].filter(isCondition);
+    return this.start(countShape, conditions).select('1', 'one').getQuery();
+  }
+
+  /** `OFFSET 0` keeps the planner from joining all rows before it reads the organizations. */
+  private matchingByOrganization(
+    { tenant }: HasTenant,
+    { table, id, condition, sameOfRow }: ListedOrganizations,
+    filters: readonly Condition[],
+  ): string {
+    const { partnerId, orgId } = this.mapping.ownerColumns(this.options.ownerColumns);
+    const ofOne = { sql: `${partnerId} = o.partner_id AND ${orgId} = o.${id}` };
+    const rows = this.start(undefined, [ofOne, ...filters.filter(({ sql }) => sql !== sameOfRow?.sql)]);
+    const columns = { partnerId: 'o.partner_id', orgId: `o.${id}`, userId: '' };
+    return `SELECT 1 AS one FROM ${table} o
+      CROSS JOIN LATERAL (${rows.select('1', 'one').getQuery()} OFFSET 0) counted
+      WHERE ${condition} AND ${ownerCondition('organization', tenant, columns)?.sql}`;
+  }
+
+  private start(shape: QueryShape<E> | undefined, conditions: readonly Condition[]): SelectQueryBuilder<E> {
+    const { alias, repository } = this.mapping;
+    const empty = repository.createQueryBuilder(alias).select([]);
+    const query = shape ? shape.build(empty) : empty;
+    for (const { sql } of conditions) query.andWhere(`(${sql})`);
+    return query;
   }
 
   /** Metadata is complete once the data source is open, which is later than the construction of providers in specs. */
   private get mapping(): EntityMapping<E> {
     this.known ??= new EntityMapping(this.tenants.metadataRepository(this.entity), this.options.alias);
     return this.known;
-  }
-}
-
-/** Columns, properties and values of an entity, by its metadata. */
-class EntityMapping<E extends ObjectLiteral> {
-  readonly metadata: EntityMetadata;
-  readonly alias: string;
-  readonly allColumns: string[];
-  readonly newestFirst: SortOrder<E>;
-  /** Columns whose values TypeORM converts: those with a transformer, and dates without a time. */
-  private readonly converted: EntityMetadata['columns'];
-
-  constructor(
-    readonly repository: Repository<E>,
-    alias?: string,
-  ) {
-    this.metadata = repository.metadata;
-    const { name, columns } = this.metadata;
-    this.alias = alias ?? name.charAt(0).toLowerCase() + name.slice(1);
-    this.allColumns = columns.map((column) => column.propertyName);
-    this.converted = columns.filter((column) => column.transformer !== undefined || column.type === 'date');
-    const ids = this.metadata.primaryColumns.map((column) => [column.propertyName, 'DESC']);
-    const created = this.allColumns.includes('createdAt') ? [['createdAt', 'DESC']] : [];
-    this.newestFirst = Object.fromEntries([...created, ...ids]) as SortOrder<E>;
-  }
-
-  selected(columns: readonly string[] | undefined, hidden: readonly string[] = []): string[] {
-    if (columns) return [...columns];
-    return this.metadata.columns
-      .filter((column) => column.isSelect || hidden.includes(column.propertyName))
-      .map((column) => column.propertyName);
-  }
-
-  ownerColumns({
-    partnerId = 'partnerId',
-    orgId = 'orgId',
-    userId = 'userId',
-  }: Partial<OwnerColumns> = {}): OwnerColumns {
-    const nameOf = (property: string) => `${this.alias}.${property}`;
-    return { partnerId: nameOf(partnerId), orgId: nameOf(orgId), userId: nameOf(userId) };
-  }
-
-  /** Converts values as TypeORM does on load. */
-  hydrate<Row extends ObjectLiteral>(rows: Row[]): Row[] {
-    if (this.converted.length === 0) return rows;
-    const { driver } = this.repository.manager.dataSource;
-    for (const row of rows as Record<string, unknown>[]) {
-      for (const column of this.converted) {
-        const { propertyName: property } = column;
-        if (property in row) row[property] = driver.prepareHydratedValue(row[property], column) as unknown;
-      }
-    }
-    return rows;
-  }
-
-  /** Converts rows of RETURNING, whose keys are the names of the columns. */
-  fromRaw(rows: readonly ObjectLiteral[]): E[] {
-    const { columns } = this.metadata;
-    return this.hydrate(
-      rows.map((row) =>
-        Object.fromEntries(columns.map(({ databaseName, propertyName }) => [propertyName, row[databaseName]])),
-      ),
-    ) as E[];
-  }
-
-  /** Converts a value as TypeORM does on save. */
-  persistent(property: string, value: unknown): unknown {
-    const column = this.metadata.findColumnWithPropertyName(property);
-    if (!column) throw new Error(`${this.metadata.name} has no property ${property}`);
-    return column.transformer ? this.repository.manager.dataSource.driver.preparePersistentValue(value, column) : value;
-  }
-
-  /** Returns a column of the entity, or the name of a sortable column of the shape. */
-  sortExpression(property: string, sortable: QueryShape<E>['sortable'] = {}): string {
-    const column = this.metadata.findColumnWithPropertyName(property);
-    if (column) return `"${this.alias}"."${column.databaseName}"`;
-    if (property in sortable) return `"${property}"`;
-    throw new Error(`${this.metadata.name} cannot be sorted by ${property}`);
-  }
-
-  keysetSort(
-    sort: SortOrder<E> | Readonly<Record<string, 'ASC' | 'DESC'>>,
-    sortable: QueryShape<E>['sortable'] = {},
-  ): { keys: SortKey[]; direction: 'asc' | 'desc' } {
-    const entries = Object.entries(sort);
-    const keys = entries.map(([property]) => ({
-      expression: `q."${property}"`,
-      type: sortable[property] ?? sortType(this.metadata.findColumnWithPropertyName(property)?.type),
-    }));
-    return { keys, direction: entries[0]?.[1] === 'ASC' ? 'asc' : 'desc' };
   }
 }
 
@@ -461,10 +427,4 @@ function assertEachDefined(where: object): void {
 
 function isCondition(condition: Condition | null | undefined | false): condition is Condition {
   return Boolean(condition);
-}
-
-function sortType(type: unknown): SortKey['type'] {
-  const name = type === Date ? 'timestamptz' : type === String ? 'text' : type === Number ? 'integer' : type;
-  if (['timestamptz', 'uuid', 'text', 'bigint', 'integer'].includes(name as string)) return name as SortKey['type'];
-  throw new Error(`A keyset list cannot be sorted by a column of type ${String(name)}`);
 }
