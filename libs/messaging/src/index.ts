@@ -1,6 +1,7 @@
 export { AuditTrail, type AuditedCaller, type AuditedResource, resourceOf } from './audit/audit-trail.service.js';
 export { oneLine, redactDetails } from './audit/redact-details.js';
 export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.service.js';
+export { type ByteLimits, RoundRobinQueue, type WaitingItem } from './consume/round-robin-queue.js';
 export { NatsLink, type NatsLinkOptions } from './connection/nats-link.service.js';
 export { natsOptions, parseNatsUrl, type NatsAddress } from './connection/nats-options.js';
 export { DeadLettersRepository, type DeadLetterMessage } from './consume/dead-letters.repository.js';
@@ -11,12 +12,9 @@ export {
   type BatchOptions,
   type BatchSubscription,
 } from './consume/event-batches.service.js';
-export {
-  EventStreams,
-  type EventStreamOptions,
-  type EventStreamSubscription,
-  type StreamMessage,
-} from './consume/event-streams.service.js';
+export { EventStreams, type EventStreamOptions } from './consume/event-streams.service.js';
+export { LatestMessages, type LatestMessage } from './consume/latest-messages.js';
+export type { EventStreamSubscription, StreamMessage } from './consume/stream-reader.js';
 export { Inbox } from './consume/inbox.repository.js';
 export { JetStreamServer, MessageContext, type ConsumerOptions } from './consume/jetstream.transport.js';
 export { DEFAULT_REDELIVERY_POLICY, type RedeliveryPolicy } from './consume/message-settler.js';
@@ -29,7 +27,7 @@ export {
 } from './context/execution-context.js';
 export { childTraceparent, parseTraceparent, type TraceParent } from './context/traceparent.js';
 export { decodeEnvelope, type Decoded } from './envelope/decode-envelope.js';
-export { OnDomainEvent, OnIntegrationEvent } from './handlers/event-handler.decorator.js';
+export { OnDomainEvent, OnIntegrationEvent, OnRecord } from './handlers/event-handler.decorator.js';
 export { MessagingMetrics } from './messaging.metrics.js';
 export { MessageRejected, UnsuitableNatsServer } from './messaging.errors.js';
 export { MessagingModule } from './messaging.module.js';

@@ -1,8 +1,10 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { NatsLink } from './connection/nats-link.service.js';
+import { DeadLettersRepository } from './consume/dead-letters.repository.js';
 import { EventBatches } from './consume/event-batches.service.js';
 import { EventStreams } from './consume/event-streams.service.js';
 import { JetStreamServer } from './consume/jetstream.transport.js';
+import { MessagingMetrics } from './messaging.metrics.js';
 import { BroadcastRelay } from './outbox/broadcast-relay.service.js';
 import { OutboxRelay } from './outbox/outbox-relay.service.js';
 
@@ -16,9 +18,12 @@ export class MessagingLifecycle implements OnApplicationBootstrap, BeforeApplica
     private readonly batches: EventBatches,
     private readonly streams: EventStreams,
     private readonly server: JetStreamServer,
+    private readonly deadLetters: DeadLettersRepository,
+    private readonly metrics: MessagingMetrics,
   ) {}
 
   onApplicationBootstrap(): void {
+    this.metrics.observeDeadLetters(() => this.deadLetters.count());
     this.relay.start();
     this.broadcastRelay.start();
   }

@@ -12,6 +12,8 @@ export class MessagingMetrics {
   private readonly consumed;
   private readOldest: () => Promise<number> = () => Promise.resolve(0);
   private readOldestBroadcast: () => Promise<number> = () => Promise.resolve(0);
+  private readStorage: () => Promise<number> = () => Promise.resolve(0);
+  private countDeadLetters: () => Promise<number> = () => Promise.resolve(0);
   private readonly rpc;
 
   constructor(metrics: MetricsRegistry) {
@@ -24,17 +26,27 @@ export class MessagingMetrics {
     metrics.gauge({
       name: 'rmm_outbox_oldest_seconds',
       help: 'Age of the oldest committed row that is not published yet',
-      collect: oldestSeconds(() => this.readOldest()),
+      collect: lastValue(() => this.readOldest()),
     });
     metrics.gauge({
       name: 'rmm_outbox_oldest_broadcast_seconds',
       help: 'Age of the oldest committed broadcast that is not sent yet',
-      collect: oldestSeconds(() => this.readOldestBroadcast()),
+      collect: lastValue(() => this.readOldestBroadcast()),
+    });
+    metrics.gauge({
+      name: 'rmm_stream_storage_ratio',
+      help: 'Share of the storage limit of JetStream that the streams use; 0 without a limit; the same on each replica',
+      collect: lastValue(() => this.readStorage()),
     });
     this.consumed = metrics.counter({
       name: 'rmm_messages_total',
       help: 'Messages of durable consumers by their outcome',
       labelNames: ['consumer', 'outcome'],
+    });
+    metrics.gauge({
+      name: 'rmm_dead_letter_messages',
+      help: 'Messages that could not be handled and are stored until they are replayed; the same on each replica',
+      collect: lastValue(() => this.countDeadLetters()),
     });
     this.rpc = metrics.histogram({
       name: 'rmm_rpc_served_seconds',
@@ -62,6 +74,16 @@ export class MessagingMetrics {
     this.readOldestBroadcast = read;
   }
 
+  /** @param read  called at every scrape */
+  observeStorage(read: () => Promise<number>): void {
+    this.readStorage = read;
+  }
+
+  /** @param count  called at every scrape */
+  observeDeadLetters(count: () => Promise<number>): void {
+    this.countDeadLetters = count;
+  }
+
   countConsumed(consumer: string, outcome: Settlement): void {
     this.consumed.inc({ consumer, outcome });
   }
@@ -71,10 +93,10 @@ export class MessagingMetrics {
   }
 }
 
-/** Keeps the last value while the database is down, so that the other metrics are still served. */
-function oldestSeconds(read: () => Promise<number>) {
+/** Keeps the last value while database or NATS are down, so that the other metrics are still served. */
+function lastValue(read: () => Promise<number>) {
   return async function (this: { set(value: number): void }): Promise<void> {
-    const seconds = await read().catch(() => undefined);
-    if (seconds !== undefined) this.set(seconds);
+    const value = await read().catch(() => undefined);
+    if (value !== undefined) this.set(value);
   };
 }

@@ -6,7 +6,14 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { durablesOf, type Durable, type ServiceName } from '@rmm/contracts';
 import { PersistenceModule, runMigrations, WorkerDatabase } from '@rmm/persistence';
 import { readConfig, readFleetConfig, ServiceKitModule, type FleetConfig } from '@rmm/service-kit';
-import { adminPool, startStores, type SchemaUrls, type Stores, type TestNats } from '@rmm/testing-services';
+import {
+  adminPool,
+  startStores,
+  type NatsOptions,
+  type SchemaUrls,
+  type Stores,
+  type TestNats,
+} from '@rmm/testing-services';
 import { JetStreamServer, MessagingModule, natsOptions, type MessagingModuleOptions } from '../src/index.js';
 import { dropMessagingTables, messagingTables } from '../src/testing/index.js';
 
@@ -58,17 +65,27 @@ export const SPEC_DURABLES: readonly Durable[] = [
   specDurable('streams-b', 'device.offline'),
   specDurable('streams-c', 'device.updated'),
   specDurable('streams-d', 'device.moved'),
+  specDurable('streams-e', 'device.renamed'),
+  specDurable('streams-f', 'device.deleted'),
 ];
 
 function specDurable(name: string, type: string): Durable {
-  return { name, service: SERVICE, stream: 'events', subjects: [`rmm.events.*.${type}`], maxAckPending: 256 };
+  const headersOnly = name.startsWith('streams-');
+  return {
+    name,
+    service: SERVICE,
+    stream: 'events',
+    subjects: [`rmm.events.*.${type}`],
+    maxAckPending: 256,
+    headersOnly,
+  };
 }
 
-export async function startMessagingTestApp(): Promise<MessagingTestApp> {
+export async function startMessagingTestApp(natsOptionsOfApp: NatsOptions = {}): Promise<MessagingTestApp> {
   const stores = await startStores();
   const database = await stores.createDatabase(['provisioning']);
   const urls = database.urls.provisioning;
-  const nats = await stores.nats();
+  const nats = await stores.nats(natsOptionsOfApp);
   await runMigrations({
     schema: 'provisioning',
     migrations: [AddMessaging1767225600000],

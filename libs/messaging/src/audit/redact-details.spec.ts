@@ -29,6 +29,17 @@ describe('redactDetails', () => {
     expect(note).toBe('used [removed] and [removed] and [removed]');
   });
 
+  it('keeps digests in fields that are named for them', () => {
+    const digest = '0f'.repeat(32);
+    const details = { bundleSha256: digest, sha256: digest, tokenSha256: `svc_${'a'.repeat(43)}`, secret: digest };
+    expect(redactDetails(details)).toEqual({
+      bundleSha256: digest,
+      sha256: '[removed]',
+      tokenSha256: '[removed]',
+      secret: '[removed]',
+    });
+  });
+
   it('removes tokens in links and random tokens inside texts', () => {
     const token = 'q3dP0-Zk_1vXyB7nR2mT5wL8sJ4hG6fD9cA1eU3iO0Y';
     const { link, list } = redactDetails({

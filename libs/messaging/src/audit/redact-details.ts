@@ -23,6 +23,9 @@ const SECRET_VALUE = new RegExp(
 /** One-time codes look like ordinary numbers, so the field name has to match as well. */
 const CODE_NAME = /codes?$/i;
 const CODE_VALUE = /^(?:\d{6,8}|[A-Z0-9]{4}-[A-Z0-9]{4})$/i;
+/** Digests of files and documents have the form of keys; they are kept in fields of such a name. */
+const DIGEST_NAME = /Sha256$/;
+const DIGEST_VALUE = /^[0-9a-f]{64}$/;
 /** Characters that PostgreSQL cannot store: NUL and unpaired surrogates. */
 // eslint-disable-next-line no-control-regex
 const UNSTORABLE = /[\p{Surrogate}\u0000]/gu;
@@ -55,10 +58,13 @@ function redactObject(object: object, depth: number): Record<string, unknown> {
       .slice(0, MAX_MEMBERS)
       .map(([name, value]) => [
         storable(name.slice(0, MAX_TEXT)),
-        isSecret(name, value) ? REDACTED : redactValue(value, depth + 1),
+        isSecret(name, value) ? REDACTED : isDigest(name, value) ? value : redactValue(value, depth + 1),
       ]),
   );
 }
+
+const isDigest = (name: string, value: unknown): boolean =>
+  DIGEST_NAME.test(name) && typeof value === 'string' && DIGEST_VALUE.test(value);
 
 function isSecret(name: string, value: unknown): boolean {
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return false;

@@ -3,12 +3,14 @@ import * as contracts from '@rmm/contracts';
 import { DURABLES, SERVICES, STREAMS, type RpcContract, type ServiceName, type StreamKind } from '@rmm/contracts';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { DurableConsumer } from '../consume/durable-consumer.js';
+import { StoredMessages, textOf } from '../consume/stored-messages.js';
 import { ensureStreams, NatsLink, natsOptions } from '../index.js';
 import { PublishRefused } from '../messaging.errors.js';
 import { JetStreamPublisher } from '../outbox/jetstream.publisher.js';
 import { assertDurable } from '../streams/durables.js';
+import { readStorageUse } from '../streams/streams.js';
 
-type Attempt = [login: ServiceName, what: string];
+type Attempt = [login: ServiceName | 'records-publisher', what: string];
 
 /** Every contract between services. */
 const CONTRACTS = Object.values(contracts as Record<string, unknown>).filter(
@@ -18,12 +20,14 @@ const CONTRACTS = Object.values(contracts as Record<string, unknown>).filter(
 
 const sorted = (...names: string[]): string[] => names.sort();
 const DIRECTORY = ['provisioning.organizations.get', 'provisioning.organizations.list-since'];
+const ERASURE = 'provisioning.organization-erasures.report';
 /** The contracts that each service calls. */
 const CALLS: Record<ServiceName, string[]> = {
   identity: sorted(
     'provisioning.device-groups.existing',
     'provisioning.organizations.ensure-first',
     'provisioning.sites.existing',
+    ERASURE,
     ...DIRECTORY,
   ),
   credentials: sorted(
@@ -34,14 +38,38 @@ const CALLS: Record<ServiceName, string[]> = {
     'identity.partners.list-since',
     'provisioning.devices.existing',
     'provisioning.sites.get',
+    ERASURE,
     ...DIRECTORY,
   ),
   'partner-gateway': sorted(
     'credentials.keys.record-usage',
     'credentials.keys.resolve',
+    'credentials.partner-enrollment-keys.create',
+    'provisioning.export.automations',
+    'provisioning.export.backup-configurations',
+    'provisioning.export.configuration-assignments',
+    'provisioning.export.configuration-policies',
+    'provisioning.export.custom-field-values',
+    'provisioning.export.custom-fields',
+    'provisioning.export.device-inventory',
+    'provisioning.export.device-relationships',
+    'provisioning.export.device-software',
+    'provisioning.export.devices',
     'provisioning.export.organizations',
+    'provisioning.export.scripts',
     'provisioning.export.sites',
+    'provisioning.mcp.get-device',
+    'provisioning.mcp.get-script',
+    'provisioning.mcp.list-devices',
+    'provisioning.mcp.list-scripts',
+    'provisioning.mcp.list-sites',
+    'provisioning.mcp.posture-summary',
+    'provisioning.mcp.set-custom-fields',
+    'provisioning.mcp.set-tags',
     'provisioning.organizations.get',
+    'provisioning.partner-organizations.create',
+    'provisioning.partner-sites.create',
+    'webhook-dispatcher.mcp.list-alerts',
   ),
   provisioning: sorted(
     'credentials.enrollment-keys.confirm',
@@ -53,8 +81,22 @@ const CALLS: Record<ServiceName, string[]> = {
     'identity.partners.get',
     'identity.partners.list-since',
     'identity.security-policy.apply',
+    'identity.organization-export.page',
+    'credentials.organization-export.page',
+    'webhook-dispatcher.organization-export.page',
+    'identity.organizations.in-use',
+    'identity.mail.send',
+    'credentials.organizations.in-use',
+    'webhook-dispatcher.organizations.in-use',
   ),
-  'webhook-dispatcher': sorted('identity.access.resolve', 'identity.mail.send', ...DIRECTORY),
+  'webhook-dispatcher': sorted(
+    'identity.access.resolve',
+    'identity.mail.send',
+    'identity.partners.get',
+    'identity.partners.list-since',
+    ERASURE,
+    ...DIRECTORY,
+  ),
 };
 
 describe('NATS permissions', () => {
@@ -67,7 +109,7 @@ describe('NATS permissions', () => {
   beforeAll(async () => {
     stores = await startStores();
     nats = await stores.nats({ logins: true });
-    for (const login of ['fleet', ...SERVICES]) {
+    for (const login of ['fleet', 'records-publisher', ...SERVICES]) {
       const connection = await connect(natsOptions(nats.urlFor(login), login));
       connections.set(login, connection);
       violations.set(login, []);
@@ -113,7 +155,11 @@ describe('NATS permissions', () => {
     ['identity', 'rmm.broadcast.access.changed'],
     ['credentials', 'rmm.broadcast.credential.changed'],
     ['provisioning', 'rmm.events.0b0c.device.enrolled'],
+    ['provisioning', 'rmm.events.0b0c.organization.created'],
+    ['provisioning', 'rmm.events.0b0c.site.updated'],
+    ['provisioning', 'rmm.records-rejected.device-software'],
     ['webhook-dispatcher', 'rmm.audit.webhook-dispatcher'],
+    ['records-publisher', 'rmm.records.device-software.upsert'],
   ])('allows %s to publish on %s', async (login, subject) => {
     expect(await isForbidden(login, 'publish', subject)).toBe(false);
   });
@@ -131,6 +177,7 @@ describe('NATS permissions', () => {
   it.each<Attempt>([
     ['identity', 'rmm.internal.provisioning.organization.created'],
     ['identity', 'rmm.events.0b0c.device.enrolled'],
+    ['provisioning', 'rmm.events.0b0c.user.login'],
     ['identity', 'rmm.broadcast.credential.changed'],
     ['identity', 'rmm.broadcast.access.anything'],
     ['identity', 'rmm.operations.identity.rotate-signing-key'],
@@ -143,6 +190,9 @@ describe('NATS permissions', () => {
     ['partner-gateway', 'rmm.operations.identity.rotate-signing-key'],
     ['provisioning', 'rmm.internal.identity.partner.created'],
     ['provisioning', 'rmm.records.device-software.upsert'],
+    ['records-publisher', 'rmm.records-rejected.device-software'],
+    ['records-publisher', 'rmm.events.0b0c.device.enrolled'],
+    ['records-publisher', '$JS.API.STREAM.PURGE.RMM_RECORDS'],
     ['webhook-dispatcher', 'rmm.events.0b0c.device.offline'],
     ['webhook-dispatcher', '$JS.API.STREAM.DELETE.RMM_EVENTS'],
     ['webhook-dispatcher', '$JS.API.CONSUMER.MSG.NEXT.RMM_AUDIT.identity-audit'],
@@ -175,10 +225,14 @@ describe('NATS permissions', () => {
     expect(await isForbidden(login, 'subscription', subject)).toBe(true);
   });
 
+  it.each(SERVICES)('allows %s to read how much storage all streams use', async (login) => {
+    await expect(readStorageUse((await linkFor(login)).connection)).resolves.toBe(0);
+  });
+
   it.each(SERVICES)('forbids %s to create, change and delete streams and consumers and to list them', async (login) => {
     const own = DURABLES.filter(({ service }) => service === login);
     const targets = own.length > 0 ? own : [{ name: `${login}-internal`, stream: 'internal' as const }];
-    const subjectsOf = ({ stream, name }: { stream: StreamKind; name: string }) => {
+    const subjectsOf = ({ stream, name, headersOnly }: { stream: StreamKind; name: string; headersOnly?: boolean }) => {
       const { name: of } = STREAMS[stream];
       return [
         `CONSUMER.CREATE.${of}`,
@@ -192,10 +246,11 @@ describe('NATS permissions', () => {
         `STREAM.UPDATE.${of}`,
         `STREAM.PURGE.${of}`,
         `STREAM.MSG.GET.${of}`,
-        `DIRECT.GET.${of}`,
+        // The one that reads headers first reads messages by their numbers.
+        ...(headersOnly ? [`DIRECT.GET.${of}.rmm.events.>`] : [`DIRECT.GET.${of}`]),
       ];
     };
-    for (const subject of ['INFO', 'STREAM.NAMES', ...targets.flatMap(subjectsOf)]) {
+    for (const subject of ['STREAM.NAMES', ...targets.flatMap(subjectsOf)]) {
       expect([subject, await isForbidden(login, 'publish', `$JS.API.${subject}`)]).toEqual([subject, true]);
     }
   });
@@ -207,7 +262,7 @@ describe('NATS permissions', () => {
     as('identity').subscribe(target, { queue: 'identity', callback: (_, message) => received.push(message.subject) });
     for (const [login, stream, name] of [
       ['partner-gateway', 'RMM_INTERNAL', 'partner-gateway-internal'],
-      ['provisioning', 'RMM_RECORDS', 'provisioning-records'],
+      ['provisioning', 'RMM_RECORDS', 'provisioning-other-records'],
       ['credentials', 'RMM_INTERNAL', 'credentials-internal'],
     ] as const) {
       if (login === 'credentials') await manager.consumers.delete(stream, name);
@@ -243,7 +298,7 @@ describe('NATS permissions', () => {
     ['identity', 'audit', 'rmm.audit.credentials'],
     ['credentials', 'internal', 'rmm.internal.provisioning.organization.created'],
     ['provisioning', 'internal', 'rmm.internal.identity.partner.updated'],
-    ['webhook-dispatcher', 'events', 'rmm.events.0b0c.alert.triggered'],
+    ['provisioning', 'records', 'rmm.records.automations.upsert'],
   ])(
     'allows %s to consume the stream %s with its own durable consumer, also after a restart',
     async (login, stream, subject) => {
@@ -266,6 +321,33 @@ describe('NATS permissions', () => {
       }
     },
   );
+
+  it('allows the dispatcher alone to read events by their numbers', async () => {
+    const { seq } = await as('fleet').jetstream().publish('rmm.events.0b0c.alert.triggered', 'an alert');
+    const stored = new StoredMessages(await linkFor('webhook-dispatcher'), 'RMM_EVENTS');
+    expect(textOf(await stored.read(seq))).toBe('an alert');
+    stored.stop();
+    for (const login of SERVICES.filter((name) => name !== 'webhook-dispatcher'))
+      expect([login, await isForbidden(login, 'publish', '$JS.API.DIRECT.GET.RMM_EVENTS')]).toEqual([login, true]);
+  });
+
+  it('refuses to read headers from a durable consumer of whole messages, and the other way round', async () => {
+    await expect(
+      assertDurable(as('webhook-dispatcher'), {
+        stream: 'events',
+        durable: 'webhook-dispatcher-events',
+        subjects: ['rmm.events.>'],
+      }),
+    ).rejects.toThrow('delivers headers only');
+    await expect(
+      assertDurable(as('credentials'), {
+        stream: 'internal',
+        durable: 'credentials-internal',
+        subjects: [],
+        headersOnly: true,
+      }),
+    ).rejects.toThrow('delivers whole messages');
+  });
 
   it('delivers to a service only the integration events that it handles', async () => {
     const { config } = await (

@@ -2,11 +2,10 @@ import type { JsMsg } from 'nats';
 import type { Envelope } from '@rmm/contracts';
 import type { NatsLink } from '../connection/nats-link.service.js';
 import { withMessageContext } from '../context/execution-context.js';
-import { decodeEnvelope } from '../envelope/decode-envelope.js';
-import { MessageRejected } from '../messaging.errors.js';
 import { DurableConsumer } from './durable-consumer.js';
 import type { BatchMessage, BatchOptions } from './event-batches.service.js';
 import { keepAlive, type MessageSettler } from './message-settler.js';
+import { createReplaySettlement, openDeadLetter } from './replay-settlement.js';
 
 type BatchHandler = (batch: BatchMessage[]) => Promise<void>;
 
@@ -49,14 +48,12 @@ export class BatchConsumer {
 
   /** Handles a dead letter as a batch of one. */
   async replay(subject: string, payload: string): Promise<void> {
-    const decoded = decodeEnvelope(subject, payload);
-    if (!decoded.ok) throw new MessageRejected(decoded.reason);
-    let failure: Error | undefined;
-    const { envelope } = decoded;
-    const fail = (reason: unknown) => (failure = reason instanceof Error ? reason : new Error(String(reason)));
-    const message: BatchMessage = { envelope, deliveries: 1, ack: () => undefined, nak: fail, term: fail };
+    const envelope = openDeadLetter(subject, payload);
+    const { settled, ack, nak, term } = createReplaySettlement();
+    const message: BatchMessage = { envelope, deliveries: 1, ack, nak, term };
     await withMessageContext(envelope, () => this.handler([message]), this.options.durable);
-    if (failure) throw failure;
+    ack();
+    await settled;
   }
 
   /** Waits while the next batch is full and all handlers are busy, which gives the consumer back-pressure. */

@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import { MetricsRegistry } from '@rmm/service-kit';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
 import { DeadLettersRepository, DeadLettersService } from '../index.js';
 
@@ -34,6 +35,19 @@ describe('DeadLettersService', () => {
       ['a.b', 'two'],
     ]);
     expect(await list()).toEqual([]);
+  });
+
+  it('shows in the metrics how many messages are stored', async () => {
+    const stored = async () => {
+      const metric = app.get(MetricsRegistry).registry.getSingleMetric('rmm_dead_letter_messages');
+      return (await metric?.get())?.values[0]?.value ?? 0;
+    };
+    const before = await stored();
+    await store('one');
+    expect(await stored()).toBe(before + 1);
+    letters.register(consumer, () => Promise.resolve());
+    await letters.replay({ consumer });
+    expect(await stored()).toBe(before);
   });
 
   it('stores the new reason of a message that fails again, without a stack', async () => {

@@ -13,6 +13,8 @@ export interface DurableOptions {
   subjects: readonly string[];
   /** Number of messages fetched ahead of the handler. */
   prefetch: number;
+  /** The server delivers headers only. */
+  headersOnly?: boolean;
 }
 
 /**

@@ -13,7 +13,6 @@ import {
 } from '@rmm/contracts';
 import { NatsLink } from '../connection/nats-link.service.js';
 import { withMessageContext } from '../context/execution-context.js';
-import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected, UnlistedSubjects } from '../messaging.errors.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
@@ -23,6 +22,7 @@ import { DeadLettersService } from './dead-letters.service.js';
 import { DurableConsumer } from './durable-consumer.js';
 import { KeyedQueue } from './keyed-queue.js';
 import { keepAlive, MessageSettler, type RedeliveryPolicy } from './message-settler.js';
+import { openDeadLetter } from './replay-settlement.js';
 import { subjectMatches } from './subject-match.js';
 
 /** A durable consumer with another name, or with more subjects, than the handlers imply. */
@@ -173,9 +173,8 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   }
 
   private async replay(durable: string, subject: string, payload: string): Promise<void> {
-    const decoded = decodeEnvelope(subject, payload);
-    if (!decoded.ok) throw new MessageRejected(decoded.reason);
-    await withMessageContext(decoded.envelope, () => this.dispatch(subject, decoded.envelope), durable);
+    const envelope = openDeadLetter(subject, payload);
+    await withMessageContext(envelope, () => this.dispatch(subject, envelope), durable);
   }
 
   /** Calls every handler whose pattern matches; when one fails, the message is delivered to all of them again. */

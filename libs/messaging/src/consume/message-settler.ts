@@ -12,9 +12,11 @@ import { describeReason, type DeadLettersService } from './dead-letters.service.
 const SCHEMA_VERSION = 1;
 /** Waits before the second, third, ... delivery, in milliseconds; the last one repeats. */
 const BACKOFF_MS = [500, 2_000, 5_000, 15_000, 30_000, 60_000];
+/** The messages whose failures are counted. */
+const MAX_FAILING = 10_000;
 
 export interface RedeliveryPolicy {
-  /** A message becomes a dead letter after this many failed deliveries, by default after about two minutes. */
+  /** A message becomes a dead letter after this many failed deliveries to a process, by default after about two minutes. */
   maxDeliveries: number;
   backoffMs: readonly number[];
   /**
@@ -29,20 +31,24 @@ export const DEFAULT_REDELIVERY_POLICY: RedeliveryPolicy = { maxDeliveries: 7, b
 /** Settles each message of one durable consumer: acknowledges, redelivers, terminates or dead-letters it. */
 export class MessageSettler {
   private readonly logger = new Logger('Consumer');
+  /** Failed deliveries of messages that are not settled for good, by their number in the stream. */
+  private readonly failures = new Map<number, number>();
 
   constructor(
     private readonly durable: string,
     private readonly deadLetters: DeadLettersService,
     private readonly metrics: MessagingMetrics,
     private readonly policy: RedeliveryPolicy = DEFAULT_REDELIVERY_POLICY,
+    /** Returns the text of a message, which a consumer of headers reads from the stream. */
+    private readonly readText: (message: JsMsg) => string | Promise<string> = (message) => message.string(),
   ) {}
 
   /**
    * Returns the envelope of a message that may be handled, otherwise null. Terminates a malformed message and one on the
    * wrong subject; dead-letters one of a newer version and one whose handling repeatedly ended the process.
    */
-  async open(message: JsMsg): Promise<Envelope | null> {
-    const decoded = decodeEnvelope(message.subject, message.string());
+  async open(message: JsMsg, text = message.string()): Promise<Envelope | null> {
+    const decoded = decodeEnvelope(message.subject, text);
     if (!decoded.ok) {
       this.terminate(message, decoded.reason);
       return null;
@@ -60,15 +66,20 @@ export class MessageSettler {
 
   settleHandled(message: JsMsg): void {
     message.ack();
+    this.failures.delete(message.seq);
     this.metrics.countConsumed(this.durable, 'handled');
   }
 
-  /** Retries three times as often when a dependency was down, since the message itself is not at fault. */
-  async settleFailed(message: JsMsg, envelope: Envelope, error: unknown): Promise<void> {
+  /**
+   * Counts failed deliveries only: not those that were released, that a process did not get to, or in which a dependency
+   * was down.
+   */
+  async settleFailed(message: JsMsg, envelope: Pick<Envelope, 'id'>, error: unknown): Promise<void> {
     if (error instanceof MessageRejected) return this.terminate(message, error.reason, envelope.id);
-    const usedUp = message.info.deliveryCount >= this.policy.maxDeliveries;
-    if (usedUp && !(error instanceof UnavailableError))
+    if (error instanceof UnavailableError) return this.redeliver(message, error);
+    if (this.countFailure(message) >= this.policy.maxDeliveries) {
       return this.deadLetter(message, envelope.id, describeReason(error));
+    }
     this.redeliver(message, error);
   }
 
@@ -90,6 +101,7 @@ export class MessageSettler {
 
   terminate(message: JsMsg, reason: string, messageId?: string): void {
     message.term(reason);
+    this.failures.delete(message.seq);
     this.metrics.countConsumed(this.durable, 'terminated');
     this.logger.error({
       message: 'Message terminated; it will not be delivered again',
@@ -100,6 +112,15 @@ export class MessageSettler {
     });
   }
 
+  /** Returns how often the message failed in this process; forgets messages that another replica settled. */
+  private countFailure({ seq }: JsMsg): number {
+    const failures = (this.failures.get(seq) ?? 0) + 1;
+    this.failures.delete(seq);
+    this.failures.set(seq, failures);
+    if (this.failures.size > MAX_FAILING) this.failures.delete(this.failures.keys().next().value as number);
+    return failures;
+  }
+
   private async deadLetter(message: JsMsg, messageId: string, reason: string): Promise<void> {
     const { subject } = message;
     try {
@@ -108,7 +129,7 @@ export class MessageSettler {
         consumer: this.durable,
         subject,
         messageId,
-        payload: message.string(),
+        payload: await this.readText(message),
         reason,
         deliveries,
       });
@@ -116,6 +137,7 @@ export class MessageSettler {
       return this.redeliver(message, error);
     }
     message.term(`dead-lettered: ${reason}`);
+    this.failures.delete(message.seq);
     this.metrics.countConsumed(this.durable, 'dead_lettered');
     this.logger.error({
       message: 'Message stored as dead letter; it waits for a replay',
@@ -127,11 +149,14 @@ export class MessageSettler {
   }
 }
 
-/** Reports regularly that unsettled messages are in progress. @returns a function that stops it */
-export function keepAlive(messages: readonly JsMsg[]): () => void {
+/**
+ * Reports regularly that messages are in progress. @returns a function that stops it
+ * @param messages  read at each report: a set may change meanwhile
+ */
+export function keepAlive(messages: Iterable<JsMsg>, everyMs = ACK_WAIT_MS / 3): () => void {
   const timer = setInterval(() => {
     for (const message of messages) message.working();
-  }, ACK_WAIT_MS / 3);
+  }, everyMs);
   timer.unref();
   return () => clearInterval(timer);
 }

@@ -47,4 +47,12 @@ describe('decodeEnvelope', () => {
     });
     expect(decodeEnvelope('rmm.records.automations.upsert', JSON.stringify(record)).ok).toBe(false);
   });
+
+  it('passes a record on that is incomplete or of another version, for its handler to refuse', () => {
+    const given = { schemaVersion: 2, resource: 'automations', updatedAt: 'yesterday' };
+    expect(decodeEnvelope('rmm.records.automations.delete', JSON.stringify(given))).toMatchObject({
+      ok: true,
+      envelope: { id: 'automations/unknown', type: 'automations.delete', schemaVersion: 1, data: given },
+    });
+  });
 });

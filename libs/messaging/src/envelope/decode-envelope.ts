@@ -3,6 +3,9 @@ import type { Envelope } from '@rmm/contracts';
 export type Decoded = { ok: true; envelope: Envelope } | { ok: false; reason: string };
 type Json = Record<string, unknown>;
 
+/** The end of the year 9999. */
+const MAX_TIME = 253_402_300_799_999;
+
 const refuse = (reason: string): Decoded => ({ ok: false, reason });
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '' && value.length <= 512;
 const isTextOrNull = (value: unknown): value is string | null => value === null || isText(value);
@@ -57,21 +60,26 @@ function subjectFits(subject: string, type: string, orgId: string | null): boole
   return publisherEnd !== -1 && subject.slice(publisherEnd + 1) === type;
 }
 
-/** Reads a record, which has a format of its own on the wire; handlers receive it as `data` of an envelope. */
+/**
+ * Reads a record, which has a format of its own on the wire; handlers receive it as `data` of an envelope. They check it,
+ * its version included, since a record that cannot be stored is published again with the reason.
+ */
 function decodeRecord(subject: string, json: Json): Decoded {
   const { messageId, resource, id, updatedAt } = json;
   const [, family, named, change] = subject.split('.');
-  if (!isText(messageId) || !isText(resource) || !isText(id)) return refuse('messageId, resource or id is missing');
-  if (!isText(updatedAt) || Number.isNaN(Date.parse(updatedAt))) return refuse('updatedAt is not a time');
-  if (resource !== named) return refuse('the subject belongs to another message');
+  if (!isText(named) || (resource !== undefined && resource !== named)) {
+    return refuse('the subject belongs to another message');
+  }
+  const recordId = isText(id) ? id : 'unknown';
+  const time = isText(updatedAt) ? Date.parse(updatedAt) : Number.NaN;
   const envelope: Envelope = {
-    id: messageId,
-    type: family === 'records-rejected' ? `rejected.${resource}` : `${resource}.${change}`,
-    schemaVersion: typeof json.schemaVersion === 'number' ? json.schemaVersion : 1,
-    timestamp: updatedAt,
+    id: isText(messageId) ? messageId : `${named}/${recordId}`,
+    type: family === 'records-rejected' ? `rejected.${named}` : `${named}.${change}`,
+    schemaVersion: 1,
+    timestamp: new Date(time >= 0 && time <= MAX_TIME ? time : 0).toISOString(),
     partnerId: isText(json.partnerId) ? json.partnerId : null,
     orgId: isText(json.orgId) ? json.orgId : null,
-    aggregateId: `${resource}/${id}`,
+    aggregateId: `${named}/${recordId}`,
     aggregateVersion: 0,
     data: json,
   };

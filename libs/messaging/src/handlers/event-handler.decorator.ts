@@ -4,6 +4,7 @@ import {
   INTEGRATION_EVENT_PUBLISHERS,
   subjects,
   type DomainEvent,
+  type Envelope,
   type IntegrationEvent,
   type IntegrationEventType,
   type PublishedEventType,
@@ -33,6 +34,14 @@ export function OnDomainEvent<Type extends PublishedEventType>(
   ...types: Type[]
 ): EventHandlerDecorator<DomainEvent<Type>> {
   return onSubjects(types.map((type) => subjects.event('*', type)));
+}
+
+/**
+ * Subscribes a controller method to the records of every resource that other services publish for export. The data of
+ * the envelope is the message as it was sent: nothing of it is checked.
+ */
+export function OnRecord(): EventHandlerDecorator<Envelope<Readonly<Record<string, unknown>>>> {
+  return onSubjects([subjects.record('*', 'upsert'), subjects.record('*', 'delete')]);
 }
 
 const onSubjects = (patterns: string[]): MethodDecorator =>

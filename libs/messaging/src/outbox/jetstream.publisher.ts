@@ -99,9 +99,13 @@ export class JetStreamPublisher {
   }
 }
 
-/** Maps 4xx to a fault of this message and 5xx to a temporary fault of the server. */
+/** The server's code when the account has used up its storage, which it reports as a fault of the message. */
+const STORAGE_USED_UP = 10_002;
+
+/** Maps 4xx to a fault of this message; 5xx and a lack of storage to a temporary fault of the server. */
 function refusalOf(reply: string): Error {
-  const { error } = JSON.parse(reply) as { error?: { code?: number; description?: string } };
+  const { error } = JSON.parse(reply) as { error?: { code?: number; err_code?: number; description?: string } };
   const text = error?.description ?? 'refused';
-  return (error?.code ?? 500) < 500 ? new PublishRefused(text) : new NatsUnavailable(text);
+  const isOfMessage = (error?.code ?? 500) < 500 && error?.err_code !== STORAGE_USED_UP;
+  return isOfMessage ? new PublishRefused(text) : new NatsUnavailable(text);
 }

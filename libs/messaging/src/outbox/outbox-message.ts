@@ -38,7 +38,10 @@ export type OutgoingIntegrationEvent = MessagesOf<'internal', IntegrationEventMa
 /** Sent on core NATS to every replica that is connected; all other messages are stored in their stream. */
 export type OutgoingBroadcast = MessagesOf<'broadcast', BroadcastMap>;
 export type OutgoingAuditEntry = MessageFields & { stream: 'audit'; type: AuditAction; data: AuditEntry };
-/** A record of an export interface; `data` is the whole message without its messageId. @see docs/reference/events.md */
+/**
+ * A record of an export interface; `data` is the whole message, which gets the id of the outbox when it has no `messageId`.
+ * @see docs/reference/events.md
+ */
 export type OutgoingRecord = MessageFields & {
   stream: 'records';
   type: `${string}.upsert` | `${string}.delete` | `rejected.${string}`;
@@ -91,7 +94,7 @@ export function encodeMessage(
   const id = message.id ?? randomUUID();
   const subject = subjectOf(service, message);
   const body =
-    message.stream === 'records' ? { ...message.data, messageId: id } : envelopeOf(id, message, context, now);
+    message.stream === 'records' ? { messageId: id, ...message.data } : envelopeOf(id, message, context, now);
   const payload = JSON.stringify(body);
   const bytes = Buffer.byteLength(payload);
   if (bytes > MAX_MESSAGE_BYTES) {

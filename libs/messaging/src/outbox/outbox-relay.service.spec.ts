@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import { HealthRegistry, MetricsRegistry } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
   startMessagingTestApp,
@@ -11,7 +12,7 @@ import { Outbox, type OutgoingMessage } from '../index.js';
 
 const partnerId = randomUUID();
 
-function buildMessage(aggregateId: string, version: number): OutgoingMessage {
+function buildMessage(aggregateId: string, version: number, userId = aggregateId): OutgoingMessage {
   return {
     stream: 'internal',
     type: 'user.mfa_reset',
@@ -19,7 +20,7 @@ function buildMessage(aggregateId: string, version: number): OutgoingMessage {
     aggregateVersion: version,
     partnerId,
     orgId: null,
-    data: { userId: aggregateId, mfaEpoch: version },
+    data: { userId, mfaEpoch: version },
   };
 }
 
@@ -114,6 +115,40 @@ describe('OutboxRelay', () => {
     expect(found.a).toEqual(Array.from({ length: 61 }, (_, n) => n));
     expect(Object.keys(found)).toHaveLength(61);
   }, 60_000);
+
+  it('is not ready while the storage of the streams is used up, and publishes every row when there is room', async () => {
+    const full = await startMessagingTestApp({ maxStorageBytes: 2 * 1_048_576 });
+    try {
+      const service = await full.startService({ messaging: { relay: { pollMs: 100 } } });
+      const publishing = () => service.get(HealthRegistry).checks.get('publishing')?.();
+      const storageRatio = async () =>
+        Number(
+          /^rmm_stream_storage_ratio\{.*\} (.+)$/m.exec(await service.get(MetricsRegistry).registry.metrics())?.[1],
+        );
+      await expect(publishing()).resolves.toBeUndefined();
+      const filler = 'x'.repeat(200_000);
+      for (let i = 0; i < 10; i++) await full.connection.jetstream().publish('rmm.records.filler.upsert', filler);
+      expect(await storageRatio()).toBeGreaterThan(0.9);
+      const ids = Array.from({ length: 300 }, (_, i) => `aggregate-${i}`);
+      await add(
+        ids.map((id) => buildMessage(id, 1, 'x'.repeat(2_000))),
+        service,
+      );
+      await eventually(() => expect(publishing()).rejects.toThrow('accept no messages'), { timeoutMs: 20_000 });
+      await (await full.connection.jetstreamManager()).streams.purge('RMM_RECORDS');
+      await eventually(() => expect(publishing()).resolves.toBeUndefined(), { timeoutMs: 20_000 });
+      await eventually(
+        async () => {
+          const stored = await storedMessages(full.connection, 'RMM_INTERNAL');
+          expect(new Set(stored.map(({ body }) => body.aggregateId))).toEqual(new Set(ids));
+        },
+        { timeoutMs: 20_000 },
+      );
+      expect(await storageRatio()).toBeLessThan(0.9);
+    } finally {
+      await full.stop();
+    }
+  }, 90_000);
 
   it('drops empty partitions of past days and keeps those with rows', async () => {
     for (const day of ['2026-01-01', '2026-01-02']) {

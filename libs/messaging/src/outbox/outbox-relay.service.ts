@@ -1,7 +1,9 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { HealthRegistry } from '@rmm/service-kit';
 import { NatsLink } from '../connection/nats-link.service.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
+import { readStorageUse } from '../streams/streams.js';
 import { JetStreamPublisher } from './jetstream.publisher.js';
 import { OutboxRepository, type AggregateDelay, type LeasedBatch } from './outbox.repository.js';
 import { publishBatch, type PublishedBatch } from './publish-batch.js';
@@ -34,6 +36,8 @@ export const DEFAULT_RELAY_OPTIONS: RelayOptions = {
 const HOUSEKEEPING_MS = 3_600_000;
 const MAX_BACKOFF_MS = 5_000;
 const MAX_DELAY_SECONDS = 60;
+/** Readiness fails after this time: an election of a new leader takes less. */
+const FAILING_MS = 5_000;
 
 /**
  * Publishes committed outbox rows to NATS. Any number of relays may run on one schema. A row is sent at least once, with
@@ -49,6 +53,8 @@ export class OutboxRelay {
   private running?: Promise<void>;
   private stopped = false;
   private failures = 0;
+  /** Since when the stream accepts nothing, on the clock of `performance.now()`. */
+  private failingSinceMs?: number;
   private hasPublished = false;
   private cleanedUpAt = -Infinity;
 
@@ -57,11 +63,20 @@ export class OutboxRelay {
     private readonly link: NatsLink,
     private readonly metrics: MessagingMetrics,
     @Inject(MESSAGING_OPTIONS) { relay }: Pick<MessagingModuleOptions, 'relay'>,
+    health: HealthRegistry,
   ) {
     this.publisher = new JetStreamPublisher(link);
     this.options = { ...DEFAULT_RELAY_OPTIONS, ...relay };
     link.onReconnect(() => this.wake());
     metrics.observeOldest(() => this.repository.oldestSeconds());
+    metrics.observeStorage(() => readStorageUse(link.connection));
+    health.register('publishing', () => this.check());
+  }
+
+  /** Checks for the readiness probe that streams accept messages. @throws Error  when they have refused all for a while */
+  check(): Promise<void> {
+    const isFailing = this.failingSinceMs !== undefined && performance.now() - this.failingSinceMs > FAILING_MS;
+    return isFailing ? Promise.reject(new Error('The streams accept no messages')) : Promise.resolve();
   }
 
   /** Starts publishing; call it once the schema is migrated. */
@@ -120,7 +135,7 @@ export class OutboxRelay {
     try {
       for (;;) {
         const batch = await this.lease();
-        if (batch.rows.length === 0) return;
+        if (batch.rows.length === 0) return this.recheckFailing();
         if (batch.full && parallelBatches > 1) helper ??= this.drain(parallelBatches - 1);
         helper?.catch(() => undefined);
         const result = await publishBatch(this.publisher, batch, this.options.window);
@@ -131,6 +146,13 @@ export class OutboxRelay {
       }
     } finally {
       await helper;
+    }
+  }
+
+  /** Another relay may have published what this one could not, or has leased it at present. */
+  private async recheckFailing(): Promise<void> {
+    if (this.failingSinceMs !== undefined && (await this.repository.oldestSeconds()) === 0) {
+      this.failingSinceMs = undefined;
     }
   }
 
@@ -145,6 +167,7 @@ export class OutboxRelay {
 
   private async settle(batch: LeasedBatch, { published, refused, unavailable }: PublishedBatch): Promise<void> {
     if (unavailable) this.metrics.countPublishFailure('nats');
+    this.failingSinceMs = unavailable ? (this.failingSinceMs ?? performance.now()) : undefined;
     for (const row of published) this.refusals.delete(row.aggregateId);
     const delays = [...refused].map(([aggregateId, error]) => this.delayAggregate(aggregateId, error));
     await this.repository.settle(batch.leaseId, published, delays);

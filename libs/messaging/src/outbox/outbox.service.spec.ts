@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { OrganizationState } from '@rmm/contracts';
 import { TenantDatabase, type TenantContext } from '@rmm/persistence';
-import { currentContext, runInContext } from '@rmm/service-kit';
+import { runInContext } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
   startMessagingTestApp,
@@ -10,12 +10,12 @@ import {
   workerOf,
   type MessagingTestApp,
 } from '../../test/messaging-test-app.js';
-import { AuditTrail, Broadcasts, Outbox, type OutgoingMessage } from '../index.js';
+import { Broadcasts, Outbox, type OutgoingMessage } from '../index.js';
 
 const partnerId = randomUUID();
 const orgId = randomUUID();
+const actor = { type: 'user' as const, id: randomUUID(), email: 'ann@example.com' };
 const tenant: TenantContext = { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId: null };
-const caller = { tenant, actor: { type: 'user' as const, id: randomUUID(), email: 'ann@example.com' } };
 
 const organization: OrganizationState = {
   orgId,
@@ -57,7 +57,7 @@ describe('Outbox', () => {
       app
         .get(TenantDatabase)
         .transaction({ tenant }, (tx) =>
-          app.get(Outbox).publish(tx, buildMessage({ id, aggregateVersion: 3, actor: caller.actor })),
+          app.get(Outbox).publish(tx, buildMessage({ id, aggregateVersion: 3, actor: actor })),
         ),
     );
     await eventually(async () => {
@@ -74,7 +74,7 @@ describe('Outbox', () => {
           orgId,
           aggregateId: orgId,
           aggregateVersion: 3,
-          actor: caller.actor,
+          actor: actor,
           correlationId: 'req-1',
           traceparent,
           data: organization,
@@ -144,42 +144,5 @@ describe('Outbox', () => {
     await eventually(() => expect(received).toEqual([{ userIds: ['u1'], reason: 'spec' }]));
     subscription.unsubscribe();
     await eventually(isEmpty);
-  });
-
-  it('writes an audit entry in the transaction, without secrets, and marks the request as audited', async () => {
-    const context = { requestId: 'req-2', ipAddress: '203.0.113.9', userAgent: 'spec' };
-    await runInContext(context, async () => {
-      await app
-        .get(TenantDatabase)
-        .transaction({ tenant }, (tx) =>
-          app
-            .get(AuditTrail)
-            .record(
-              tx,
-              caller,
-              'api_key.create',
-              { type: 'api_key', id: 'k1', name: 'CI', orgId },
-              { newPassword: 'hunter2', scopes: ['devices:read'] },
-            ),
-        );
-      expect(currentContext()?.audited).toBe(true);
-    });
-    await app.get(AuditTrail).recordDirect(caller, 'site.delete', { type: 'site' }, {}, 'denied', 'Permission denied');
-    await eventually(async () => {
-      const rows = (await bodies('RMM_AUDIT')).slice(-2);
-      expect(rows.map((row) => [row.type, row.partnerId, row.orgId])).toEqual([
-        ['api_key.create', partnerId, orgId],
-        ['site.delete', partnerId, null],
-      ]);
-      expect(rows[0].data).toMatchObject({
-        actor: caller.actor,
-        resourceId: 'k1',
-        details: { newPassword: '[removed]', scopes: ['devices:read'] },
-        ipAddress: '203.0.113.9',
-        result: 'success',
-        requestId: 'req-2',
-      });
-      expect(rows[1].data).toMatchObject({ result: 'denied', errorMessage: 'Permission denied' });
-    });
   });
 });

@@ -19,6 +19,8 @@ export interface WantedDurable {
   stream: StreamKind;
   durable: string;
   subjects: readonly string[];
+  /** True when it must deliver headers only; otherwise it must deliver whole messages. */
+  headersOnly?: boolean;
 }
 
 /**
@@ -28,12 +30,13 @@ export interface WantedDurable {
  * letter.
  */
 export async function ensureDurables(manager: JetStreamManager, durables: readonly Durable[]): Promise<void> {
-  for (const { name, stream, subjects, maxAckPending, ackWaitMs = ACK_WAIT_MS } of durables) {
+  for (const { name, stream, subjects, maxAckPending, ackWaitMs = ACK_WAIT_MS, headersOnly = false } of durables) {
     const settings = {
       filter_subjects: withoutOverlaps(subjects),
       ack_wait: nanos(ackWaitMs),
       max_ack_pending: maxAckPending,
       max_deliver: -1,
+      headers_only: headersOnly,
     };
     const streamName = STREAMS[stream].name;
     const existing = await findConfig(manager, streamName, name);
@@ -51,17 +54,22 @@ export async function ensureDurables(manager: JetStreamManager, durables: readon
 }
 
 /**
- * Checks that a durable consumer exists, is read by pulling and delivers every subject that is handled.
+ * Checks that a durable consumer exists, is read by pulling and delivers every subject that is handled as it is read.
  * @throws Error  naming what is missing; NatsError
  */
 export async function assertDurable(
   connection: NatsConnection,
-  { stream, durable, subjects }: WantedDurable,
+  { stream, durable, subjects, headersOnly = false }: WantedDurable,
 ): Promise<void> {
   const manager = await connection.jetstreamManager({ checkAPI: false });
   const config = await findConfig(manager, STREAMS[stream].name, durable);
   if (!config) throw new Error(`the consumer ${durable} is missing: run setup-streams`);
   if (config.deliver_subject !== undefined) throw new Error(`the consumer ${durable} is a push consumer: delete it`);
+  if ((config.headers_only ?? false) !== headersOnly) {
+    throw new Error(
+      `the consumer ${durable} delivers ${headersOnly ? 'whole messages' : 'headers only'}: run setup-streams`,
+    );
+  }
   const missing = uncovered(config.filter_subjects ?? [config.filter_subject ?? '>'], subjects);
   if (missing.length > 0) {
     throw new Error(`the consumer ${durable} does not deliver ${missing.join(', ')}: run setup-streams`);

@@ -16,9 +16,11 @@ import type { NatsLink } from '../connection/nats-link.service.js';
 import { UnsuitableNatsServer } from '../messaging.errors.js';
 import { assertDurable, ensureDurables } from './durables.js';
 
-/** The oldest supported server: several filter subjects on one consumer need 2.10. */
-const MIN_SERVER = [2, 10] as const;
+/** The oldest supported server: reading several messages with one request needs 2.11. */
+const MIN_SERVER = [2, 11] as const;
 const STREAM_NOT_FOUND = 10_059;
+/** Shorter than the time limit of a scrape. */
+const REPLY_MS = 2_000;
 /** The server counts headers as part of a message; the message id needs this much. */
 const HEADER_BYTES = 1_024;
 
@@ -87,6 +89,17 @@ export async function ensureStreams(connection: NatsConnection, options: StreamO
   await ensureDurables(manager, options.durables ?? DURABLES);
 }
 
+/**
+ * Returns the share of the storage limit of the NATS account that the streams use; 0 without a limit. Streams have no
+ * limits of their own, so that none drops messages that were not consumed.
+ * @throws NatsError
+ */
+export async function readStorageUse(connection: NatsConnection): Promise<number> {
+  const manager = await connection.jetstreamManager({ checkAPI: false, timeout: REPLY_MS });
+  const { storage, limits } = await manager.getAccountInfo();
+  return limits.max_storage > 0 ? storage / limits.max_storage : 0;
+}
+
 type WantedStream = Partial<StreamConfig> & { name: string };
 
 function wantedStreams({ replicas }: StreamOptions): WantedStream[] {
@@ -100,6 +113,8 @@ function wantedStreams({ replicas }: StreamOptions): WantedStream[] {
     max_age: nanos(maxAgeMs),
     duplicate_window: nanos(DUPLICATE_WINDOW_MS),
     max_msg_size: MAX_MESSAGE_BYTES + HEADER_BYTES,
+    // A service that reads headers first reads messages by their numbers; its login needs the permission as well.
+    allow_direct: true,
   }));
 }
 
