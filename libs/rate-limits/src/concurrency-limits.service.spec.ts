@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { EventEmitter, once } from 'node:events';
-import { RateLimitedError } from '@rmm/errors';
+import { RateLimitedError, UnavailableError } from '@rmm/errors';
 import { startStores, type Stores, type TcpProxy } from '@rmm/testing-services';
 import { openShared } from '../test/open-shared.js';
 import { type ConcurrencyLimit, ConcurrencyLimits } from './concurrency-limits.service.js';
@@ -46,12 +46,27 @@ describe('ConcurrencyLimits', () => {
   it('counts the work of all processes and frees a slot when work ends', async () => {
     const [first, second] = [await begin(here, 'p-1'), await begin(there, 'p-1')];
     await expect(here.run(LIMIT, 'p-1', () => Promise.resolve())).rejects.toBeInstanceOf(RateLimitedError);
-    await expect(there.run(LIMIT, 'p-1', () => Promise.resolve())).rejects.toMatchObject({ retryAfterSeconds: 7 });
+    await expect(there.run(LIMIT, 'p-1', () => Promise.resolve())).rejects.toBeInstanceOf(RateLimitedError);
     first.end();
     expect(await first.result).toBe('result');
     expect(await there.run(LIMIT, 'p-1', () => Promise.resolve('next'))).toBe('next');
     second.end();
     await second.result;
+  });
+
+  it('varies the wait of requests that are refused together', async () => {
+    const [first, second] = [await begin(here, 'p-0'), await begin(here, 'p-0')];
+    const waits = await Promise.all(
+      Array.from({ length: 40 }, () =>
+        here.run(LIMIT, 'p-0', () => Promise.reject(new Error('not refused'))).catch((e: RateLimitedError) => e),
+      ),
+    );
+    const seconds = waits.map((refusal) => refusal.retryAfterSeconds ?? 0);
+    expect(Math.min(...seconds)).toBeGreaterThanOrEqual(7);
+    expect(Math.max(...seconds)).toBeLessThanOrEqual(14);
+    expect(new Set(seconds).size).toBeGreaterThan(1);
+    for (const { end } of [first, second]) end();
+    await Promise.all([first.result, second.result]);
   });
 
   it('counts each key by itself', async () => {
@@ -60,6 +75,21 @@ describe('ConcurrencyLimits', () => {
     expect(await here.run(one, 'p-3', () => Promise.resolve('other'))).toBe('other');
     running.end();
     await running.result;
+  });
+
+  it('counts the work of all keys in one process, and frees it when work ends or fails', async () => {
+    const three = { ...LIMIT, name: 'per-process', perProcess: 3 };
+    const running = [await begin(here, 'p-7', three), await begin(here, 'p-7', three), await begin(here, 'p-8', three)];
+    await expect(here.run(three, 'p-9', () => Promise.resolve())).rejects.toBeInstanceOf(UnavailableError);
+    await expect(here.run(three, 'p-7', () => Promise.resolve())).rejects.toBeInstanceOf(RateLimitedError);
+    expect(await here.run({ ...LIMIT, name: 'other' }, 'p-9', () => Promise.resolve('other'))).toBe('other');
+    expect(await there.run(three, 'p-9', () => Promise.resolve('elsewhere'))).toBe('elsewhere');
+    running[2].end();
+    await running[2].result;
+    await expect(here.run(three, 'p-9', () => Promise.reject(new Error('bad row')))).rejects.toThrow('bad row');
+    expect(await here.run(three, 'p-9', () => Promise.resolve('next'))).toBe('next');
+    for (const { end } of running) end();
+    await Promise.all(running.map(({ result }) => result));
   });
 
   it('frees the slot of work that failed and passes its error on', async () => {

@@ -1,8 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { randomUUID } from 'node:crypto';
-import { RateLimitedError } from '@rmm/errors';
-import type { LimitsRedis } from './rate-limits.config.js';
-import { LIMITS_REDIS } from './tokens.js';
+import { Inject, Injectable, Optional } from '@nestjs/common';
+import { randomInt, randomUUID } from 'node:crypto';
+import { RateLimitedError, UnavailableError } from '@rmm/errors';
+import type { LimitsObserver, LimitsRedis } from './rate-limits.config.js';
+import { LIMITS_OBSERVER, LIMITS_REDIS } from './tokens.js';
 
 /** Number of requests of one key that may run at the same time, in the whole fleet. */
 export interface ConcurrencyLimit {
@@ -10,8 +10,10 @@ export interface ConcurrencyLimit {
   limit: number;
   /** Time after which the slot of a process that died is free again. */
   leaseSeconds: number;
-  /** Seconds until the caller may try again. */
+  /** Seconds until the caller may try again; up to as many are added, so that requests refused together do not return together. */
   retryAfterSeconds: number;
+  /** Number of requests of all keys that may run at the same time in one process; any number when absent. */
+  perProcess?: number;
 }
 
 /** Takes a slot in the sorted set of the running requests, which are scored with the end of their lease. */
@@ -29,28 +31,44 @@ return 1
 @Injectable()
 export class ConcurrencyLimits {
   private readonly running = new Map<string, number>();
+  private readonly inProcess = new Map<string, number>();
 
-  constructor(@Inject(LIMITS_REDIS) private readonly redis: LimitsRedis) {}
+  constructor(
+    @Inject(LIMITS_REDIS) private readonly redis: LimitsRedis,
+    @Optional() @Inject(LIMITS_OBSERVER) private readonly observer?: LimitsObserver,
+  ) {}
 
   /**
    * Runs `work` when fewer than `limit` of this key run.
    * @param key  what is counted: a partner, a user
-   * @throws RateLimitedError  at once, without waiting for a slot
+   * @throws RateLimitedError  at once, without waiting for a slot; UnavailableError  when this process runs `perProcess`
    */
-  async run<T>({ name, limit, leaseSeconds, ...refusal }: ConcurrencyLimit, key: string, work: () => Promise<T>) {
+  async run<T>(
+    { name, limit, leaseSeconds, perProcess = Infinity, retryAfterSeconds: leastSeconds }: ConcurrencyLimit,
+    key: string,
+    work: () => Promise<T>,
+  ) {
     const slot = `rmm:running:${name}:{${key}}`;
-    const refuse = () => new RateLimitedError(undefined, { ...refusal, logDetails: { limit: name } });
+    const retryAfterSeconds = randomInt(leastSeconds, 2 * leastSeconds + 1);
+    const refuse = () => {
+      this.observer?.countRefusal(name, 'limit');
+      return new RateLimitedError(undefined, { retryAfterSeconds, logDetails: { limit: name } });
+    };
     const here = this.running.get(slot) ?? 0;
     if (here >= limit) throw refuse();
-    this.running.set(slot, here + 1);
+    if ((this.inProcess.get(name) ?? 0) >= perProcess) {
+      this.observer?.countRefusal(name, 'process');
+      throw new UnavailableError(undefined, { retryAfterSeconds, logDetails: { limit: name, perProcess } });
+    }
+    add(this.running, slot, 1);
+    add(this.inProcess, name, 1);
     const token = randomUUID();
     try {
       if (!(await this.takeSlot(slot, limit, leaseSeconds * 1_000, token))) throw refuse();
       return await work();
     } finally {
-      const left = (this.running.get(slot) ?? 1) - 1;
-      if (left > 0) this.running.set(slot, left);
-      else this.running.delete(slot);
+      add(this.running, slot, -1);
+      add(this.inProcess, name, -1);
       await this.redis.shared.zrem(slot, token).catch(() => undefined);
     }
   }
@@ -63,4 +81,10 @@ export class ConcurrencyLimits {
       return true;
     }
   }
+}
+
+function add(counts: Map<string, number>, key: string, change: number): void {
+  const count = (counts.get(key) ?? 0) + change;
+  if (count > 0) counts.set(key, count);
+  else counts.delete(key);
 }

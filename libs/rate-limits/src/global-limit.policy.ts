@@ -6,10 +6,10 @@ import type { RateLimitsConfig, RateLimitWindow } from './rate-limits.config.js'
 import { RateLimits } from './rate-limits.service.js';
 import { RATE_LIMITS_CONFIG } from './tokens.js';
 
-const EXEMPT = new RegExp(`^${API_PREFIX}/(?:agents|partner-api|mcp|dev/push)(?:/|$)`);
+const EXEMPT = new RegExp(`^${API_PREFIX}/(?:agents|partner-api|mcp|scim|dev/push)(?:/|$)`);
 const CUSTOM_FIELDS = new RegExp(`^${API_PREFIX}/devices/[^/]+/custom-fields/?$`, 'i');
 
-/** Limits the requests of an address; agents and callers with keys have other limits. @see docs/reference/rate-limits.md */
+/** Limits the requests of an address; agents and callers with keys or SCIM tokens have other limits. @see docs/reference/rate-limits.md */
 @Injectable()
 export class GlobalLimit {
   private readonly limit: RateLimitWindow;

@@ -20,6 +20,15 @@ export interface RateLimitsConfig {
   limits?: Readonly<Record<string, RateLimitWindow>>;
 }
 
+/** Cause of a refusal: the window or slots are used up, Redis is away, or the process runs enough of them. */
+export type RefusalReason = 'limit' | 'redis' | 'process';
+
+/** Counts the requests that limits refuse. */
+export interface LimitsObserver {
+  /** @param limit  the declared name of the limit, never a part of its key */
+  countRefusal(limit: string, reason: RefusalReason): void;
+}
+
 /** Has the connection that limits use; it should fail fast while Redis is away. */
 export interface LimitsRedis {
   readonly shared: Redis;

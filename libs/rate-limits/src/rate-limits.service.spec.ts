@@ -62,6 +62,23 @@ describe('RateLimits', () => {
     expect(await attempt(limit, 'another')).toBe('admitted');
   });
 
+  it('reports each refusal to its observer, by the name of the window and the cause', async () => {
+    const refusals: string[] = [];
+    const observer = { countRefusal: (...refusal: string[]) => void refusals.push(refusal.join(' ')) };
+    const observed = new RateLimits(redis, { rateLimitsEnabled: true }, observer);
+    const limit = limitOf({ limit: 1 });
+    await observed.hit(limit, 'k');
+    await expect(observed.hit(limit, 'k')).rejects.toThrow(RateLimitedError);
+    expect(refusals).toEqual([`${limit.name} limit`]);
+    const away = new RateLimits(
+      { shared: redis.shared.duplicate({ port: 1, lazyConnect: true, retryStrategy: null }) },
+      { rateLimitsEnabled: true },
+      observer,
+    );
+    await expect(away.hit(limit, 'k')).rejects.toThrow(UnavailableError);
+    expect(refusals.slice(1)).toEqual([`${limit.name} redis`]);
+  });
+
   it('slides: each attempt expires by itself', async () => {
     const limit = limitOf({ limit: 2 });
     await attempt(limit);

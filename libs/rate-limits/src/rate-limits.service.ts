@@ -1,8 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { RateLimitedError, UnavailableError } from '@rmm/errors';
-import type { LimitsRedis, RateLimitsConfig, RateLimitWindow } from './rate-limits.config.js';
-import { LIMITS_REDIS, RATE_LIMITS_CONFIG } from './tokens.js';
+import type { LimitsObserver, LimitsRedis, RateLimitsConfig, RateLimitWindow } from './rate-limits.config.js';
+import { LIMITS_OBSERVER, LIMITS_REDIS, RATE_LIMITS_CONFIG } from './tokens.js';
 import { SLIDING_WINDOW_SCRIPT } from './window-script.js';
 
 /** After a failure Redis is not asked for this long: while it hangs, each call would wait for its time limit; in ms. */
@@ -23,6 +23,7 @@ export class RateLimits {
   constructor(
     @Inject(LIMITS_REDIS) private readonly redis: LimitsRedis,
     @Inject(RATE_LIMITS_CONFIG) private readonly config: Pick<RateLimitsConfig, 'rateLimitsEnabled' | 'limits'>,
+    @Optional() @Inject(LIMITS_OBSERVER) private readonly observer?: LimitsObserver,
   ) {
     this.configured = new Map(Object.values(config.limits ?? {}).map((limit) => [limit.name, limit]));
   }
@@ -40,6 +41,7 @@ export class RateLimits {
       await this.consume(limit, `{${key}}`);
     } catch (refused) {
       if (!(refused instanceof RateLimiterRes)) throw refused;
+      this.observer?.countRefusal(limit.name, 'limit');
       const retryAfterSeconds = Math.max(1, Math.ceil(refused.msBeforeNext / 1_000));
       throw new RateLimitedError(undefined, { retryAfterSeconds, logDetails: { limit: limit.name } });
     }
@@ -68,6 +70,7 @@ export class RateLimits {
     }
     if (limit.onRedisDown === 'memory') await memory.consume(key);
     if (limit.onRedisDown === 'refuse') {
+      this.observer?.countRefusal(limit.name, 'redis');
       throw new UnavailableError(undefined, { cause, logDetails: { limit: limit.name } });
     }
   }
