@@ -19,12 +19,20 @@ export interface Durable {
   maxAckPending: number;
   /** Time after which a message in the hands of a process that died is delivered again, in milliseconds; 30 s by default. */
   ackWaitMs?: number;
+  /** Delivers headers only; the service reads the messages by their numbers when it has room for them. */
+  headersOnly?: boolean;
 }
 
 const internal = (...types: IntegrationEventType[]) =>
   types.map((type) => subjects.internal(INTEGRATION_EVENT_PUBLISHERS[type], type));
 
-const ORGANIZATION_DIRECTORY = internal('organization.created', 'organization.updated', 'organization.deleted');
+/** The events for a service that stores a directory of organizations and data of them. */
+const ORGANIZATIONS = internal(
+  'organization.created',
+  'organization.updated',
+  'organization.deleted',
+  'organization.erased',
+);
 
 /** The durable consumers of the fleet. A service that handles another event needs its subject here. */
 export const DURABLES: readonly Durable[] = [
@@ -32,7 +40,7 @@ export const DURABLES: readonly Durable[] = [
     name: 'identity-internal',
     service: 'identity',
     stream: 'internal',
-    subjects: ORGANIZATION_DIRECTORY,
+    subjects: ORGANIZATIONS,
     maxAckPending: 512,
   },
   {
@@ -46,7 +54,7 @@ export const DURABLES: readonly Durable[] = [
     name: 'credentials-internal',
     service: 'credentials',
     stream: 'internal',
-    subjects: [...ORGANIZATION_DIRECTORY, ...internal('partner.created', 'partner.updated', 'site.deleted')],
+    subjects: [...ORGANIZATIONS, ...internal('partner.created', 'partner.updated', 'site.deleted')],
     maxAckPending: 512,
   },
   {
@@ -57,10 +65,17 @@ export const DURABLES: readonly Durable[] = [
     maxAckPending: 512,
   },
   {
+    name: 'provisioning-records',
+    service: 'provisioning',
+    stream: 'records',
+    subjects: [subjects.record('*', 'upsert'), subjects.record('*', 'delete')],
+    maxAckPending: 512,
+  },
+  {
     name: 'webhook-dispatcher-internal',
     service: 'webhook-dispatcher',
     stream: 'internal',
-    subjects: ORGANIZATION_DIRECTORY,
+    subjects: [...ORGANIZATIONS, ...internal('partner.created', 'partner.updated')],
     maxAckPending: 512,
   },
   {
@@ -70,6 +85,7 @@ export const DURABLES: readonly Durable[] = [
     subjects: ['rmm.events.>'],
     maxAckPending: 44_000,
     ackWaitMs: 10_000,
+    headersOnly: true,
   },
 ];
 

@@ -37,8 +37,12 @@ export interface DeviceDecommissioned {
 export interface DeviceUpdated {
   deviceId: string;
   hostname: string;
-  fields: ('agentVersion' | 'customFields')[];
+  fields: ('agentVersion' | 'customFields' | 'displayName' | 'siteId' | 'tags' | 'status')[];
   agentVersion?: string | null;
   /** The changed keys only: the values are the customer's own data. */
   customFields?: string[];
+  displayName?: string | null;
+  siteId?: string | null;
+  tags?: string[];
+  status?: string;
 }

@@ -7,6 +7,7 @@ import type {
   DeviceUpdated,
 } from './device.events.js';
 import type { EventType } from './event.types.js';
+import type { OrganizationChanged, SiteChanged } from './tenancy.events.js';
 import type { UserLogin, UserLogout } from './user-session.js';
 
 /** The data of each domain event that the fleet publishes. Customers subscribe to these with webhooks. */
@@ -18,6 +19,12 @@ export interface EventMap {
   'device.decommissioned': DeviceDecommissioned;
   'user.login': UserLogin;
   'user.logout': UserLogout;
+  'organization.created': OrganizationChanged;
+  'organization.updated': OrganizationChanged;
+  'organization.deleted': OrganizationChanged;
+  'site.created': SiteChanged;
+  'site.updated': SiteChanged;
+  'site.deleted': SiteChanged;
 }
 
 export type PublishedEventType = keyof EventMap & EventType;

@@ -10,6 +10,8 @@ export const EVENT_GROUPS = {
   remote: ['remote.session.started', 'remote.session.ended'],
   user: ['user.login', 'user.logout'],
   session: ['session.login', 'session.logout'],
+  organization: ['organization.created', 'organization.updated', 'organization.deleted'],
+  site: ['site.created', 'site.updated', 'site.deleted'],
 } as const;
 
 export type EventType = (typeof EVENT_GROUPS)[keyof typeof EVENT_GROUPS][number];
@@ -30,6 +32,8 @@ export const EVENT_WILDCARDS = [
   'remote.session.*',
   'user.*',
   'session.*',
+  'organization.*',
+  'site.*',
 ] as const;
 
 /** The type of test deliveries; it is never published and cannot be subscribed to. */

@@ -1,6 +1,6 @@
 import type { Envelope } from '../envelope.js';
 import type { ServiceName } from '../services.js';
-import type { OrganizationState } from './organization.events.js';
+import type { OrganizationErased, OrganizationState } from './organization.events.js';
 import type { PartnerState } from './partner.events.js';
 import type { OrganizationSecurityState } from './security-policy.events.js';
 import type { SiteState } from './site.events.js';
@@ -14,6 +14,7 @@ export interface IntegrationEventMap {
   'organization.created': OrganizationState;
   'organization.updated': OrganizationState;
   'organization.deleted': OrganizationState;
+  'organization.erased': OrganizationErased;
   'organization.security_policy_updated': OrganizationSecurityState;
   'site.created': SiteState;
   'site.updated': SiteState;
@@ -34,6 +35,7 @@ export const INTEGRATION_EVENT_PUBLISHERS = {
   'organization.created': 'provisioning',
   'organization.updated': 'provisioning',
   'organization.deleted': 'provisioning',
+  'organization.erased': 'provisioning',
   'organization.security_policy_updated': 'identity',
   'site.created': 'provisioning',
   'site.updated': 'provisioning',

@@ -11,3 +11,13 @@ export interface OrganizationState {
   deleted: boolean;
   version: number;
 }
+
+/**
+ * `data` of `organization.erased`: a deleted organization can no longer be restored. Each service erases what it stores of
+ * it and reports the numbers. Published again while a report is missing.
+ * @see docs/reference/tenancy.md#erasure
+ */
+export interface OrganizationErased {
+  orgId: string;
+  partnerId: string;
+}

@@ -48,4 +48,17 @@ export type ActingCaller = z.infer<typeof actingCallerSchema>;
 export const actingUserSchema = actingUser;
 export type ActingUser = z.infer<typeof actingUser>;
 
+export const actingApiKeySchema = actingApiKey;
+export type ActingApiKey = z.infer<typeof actingApiKeySchema>;
+
 export const actingPartnerKeySchema = actingPartnerKey;
+
+/** More sites or device groups than a member is restricted to. */
+const MAX_RESTRICTION = 10_000;
+
+/** An API key with the restriction of its creator, for a callee that shows single devices to it. Null is no restriction. */
+export const restrictedApiKeySchema = actingApiKey.extend({
+  siteIds: z.array(uuid).max(MAX_RESTRICTION).nullable(),
+  deviceGroupIds: z.array(uuid).max(MAX_RESTRICTION).nullable(),
+});
+export type RestrictedApiKey = z.infer<typeof restrictedApiKeySchema>;

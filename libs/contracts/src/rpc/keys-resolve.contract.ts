@@ -30,7 +30,11 @@ export interface ResolvedApiKey {
 export interface ResolvedPartnerKey {
   kind: 'partner_key';
   keyId: string;
+  keyName: string;
+  /** The first 18 characters of the key. */
+  keyPrefix: string;
   principalId: string;
+  principalName: string;
   partnerId: string;
   scopes: string[];
   rateLimit: number;

@@ -4,11 +4,11 @@ import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 
 /**
  * The active members of an organization who are granted a permission there, or the active administrators of its partner
- * when no member is. Identity resolves them, so that no other service handles addresses.
+ * when no member is, or when no organization is named. Identity resolves them, so that no other service handles addresses.
  */
 const mailAudience = z.object({
   partnerId: uuid,
-  orgId: uuid,
+  orgId: uuid.nullable(),
   /** `organizations:write` */
   permission: z.templateLiteral([z.string(), ':', z.string()]),
 });
@@ -22,7 +22,7 @@ export const IDENTITY_MAIL_SEND = rpc('identity.mail.send', {
     to: z.array(z.string().max(255)).max(100),
     /** In addition to `to`. Each of these recipients is addressed by the value `name`. */
     audience: mailAudience.optional(),
-    /** One that is open to other services: `api-key-expiring`, `webhook-failed`. */
+    /** One that is open to other services: `api-key-expiring`, `webhook-failed`, `psa-sync-disabled`. */
     template: z.string().max(64),
     values: z.record(z.string().max(64), z.string().max(4_096)),
   }),
