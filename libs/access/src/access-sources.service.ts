@@ -16,6 +16,8 @@ import {
   type KeySource,
   ORGANIZATION_SOURCE,
   type OrganizationSource,
+  SCIM_TOKEN_SOURCE,
+  type ScimTokenSource,
   TENANT_LISTENER,
   type TenantListener,
   VERIFICATION_KEYS,
@@ -64,6 +66,11 @@ export class AccessSources {
   /** Undefined where the application provides none; then it cannot have `@AgentToken()` routes. */
   get agents(): AgentSource | undefined {
     return this.find<AgentSource>(AGENT_SOURCE);
+  }
+
+  /** Undefined where the application provides none; then it cannot have `@ScimToken()` routes. */
+  get scimTokens(): ScimTokenSource | undefined {
+    return this.find<ScimTokenSource>(SCIM_TOKEN_SOURCE);
   }
 
   /** Undefined where the application provides none; then the JWKS is read. */

@@ -12,7 +12,10 @@ export interface AccessModuleOptions {
    * (ORGANIZATION_SOURCE); or none. Default: `own` for provisioning, `none` for partner-gateway, `table` for the others.
    */
   organizations?: OrganizationsFrom;
-  /** Source of partners: the directory table, which follows the events of identity. Default: credentials and provisioning. */
+  /**
+   * Source of partners: the directory table, which follows the events of identity. Default: credentials, provisioning and
+   * webhook-dispatcher.
+   */
   partners?: PartnersFrom;
 }
 
@@ -43,9 +46,11 @@ export function toAccessConfig({ config, service, organizations, partners }: Acc
     publicAppUrl,
     service,
     organizations: organizations ?? defaultOrganizations(service),
-    partners: partners ?? (service === 'credentials' || service === 'provisioning' ? 'table' : 'none'),
+    partners: partners ?? (WITH_PARTNERS.has(service) ? 'table' : 'none'),
   };
 }
+
+const WITH_PARTNERS: ReadonlySet<ServiceName> = new Set(['credentials', 'provisioning', 'webhook-dispatcher']);
 
 function defaultOrganizations(service: ServiceName): OrganizationsFrom {
   if (service === 'provisioning') return 'own';

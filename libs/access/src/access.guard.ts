@@ -1,7 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { ApiKeyScope } from '@rmm/permissions';
-import { InternalError } from '@rmm/service-kit';
+import { InternalError, toDomainError } from '@rmm/service-kit';
 import { ApiKeyNotAcceptedHere, InvalidApiKey } from './access.errors.js';
+import { type AuthenticationKind, AccessMetrics, outcomeOf } from './access.metrics.js';
 import { AgentAuthenticator } from './agents/agent.authenticator.js';
 import { DenialAuditService } from './audit/denial-audit.service.js';
 import { toDenial } from './audit/denial.mapper.js';
@@ -15,6 +16,7 @@ import {
 import type { Caller } from './callers/caller.js';
 import { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';
 import { policyOf, type RoutePolicy } from './route-access/route-access.policy.js';
+import { ScimAuthenticator } from './scim/scim.authenticator.js';
 import { UserAuthenticator } from './users/user.authenticator.js';
 
 /** The global guard: authenticates each request by the access decorator of its route and stores the caller on it. */
@@ -24,7 +26,9 @@ export class AccessGuard implements CanActivate {
     private readonly users: UserAuthenticator,
     private readonly keys: ApiKeyAuthenticator,
     private readonly agents: AgentAuthenticator,
+    private readonly scim: ScimAuthenticator,
     private readonly denials: DenialAuditService,
+    private readonly metrics: AccessMetrics,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -38,7 +42,9 @@ export class AccessGuard implements CanActivate {
     }
     try {
       request.caller = await this.authenticate(policy, request, http.getResponse<AccessResponse>());
+      if (request.caller) this.metrics.countAuthentication(request.caller.kind, 'accepted');
     } catch (error) {
+      this.metrics.countAuthentication(kindOf(policy, request), outcomeOf(toDomainError(error).status));
       const denial = toDenial(request, error);
       if (denial) this.denials.record(denial);
       throw error;
@@ -60,9 +66,12 @@ export class AccessGuard implements CanActivate {
       case 'api-key':
         return this.authenticateKeyOrUser(access.scopes, policy, request, response);
       case 'partner-key':
-        return this.keys.authenticatePartnerKey(request, response, access.scopes);
+        return this.keys.authenticatePartnerKey(request, response, access.scopes, policy);
       case 'agent-token':
         return this.agents.authenticate(request);
+      case 'scim-token':
+        rejectApiKey(request);
+        return this.scim.authenticate(request);
       case 'public':
         return Promise.resolve(rejectApiKey(request));
     }
@@ -85,4 +94,21 @@ export class AccessGuard implements CanActivate {
 function rejectApiKey(request: AccessRequest): undefined {
   if (presentedKey(request) !== null && bearerToken(request) === null) throw new ApiKeyNotAcceptedHere();
   return undefined;
+}
+
+/** Returns the kind of credential that a refused request was to be authenticated by. */
+function kindOf({ access }: RoutePolicy, request: AccessRequest): AuthenticationKind {
+  switch (access.kind) {
+    case 'partner-key':
+      return 'partner_key';
+    case 'agent-token':
+      return 'agent';
+    case 'scim-token':
+      return 'scim';
+    case 'api-key':
+    case 'public':
+      return presentedKey(request) === null ? 'user' : 'api_key';
+    default:
+      return 'user';
+  }
 }

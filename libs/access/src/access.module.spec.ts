@@ -18,7 +18,7 @@ import {
 import { NatsLink, Outbox, RpcHandler, type OutgoingMessage } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { mintAgentToken, mintApiKey, mintPartnerKey } from '@rmm/secrets';
-import { OpenApiDocuments, RedisConnections } from '@rmm/service-kit';
+import { MetricsRegistry, OpenApiDocuments, RedisConnections } from '@rmm/service-kit';
 import { adminPool, eventually } from '@rmm/testing-services';
 import { AdjustableClock, AccessTestFleet } from '../test/access-test-fleet.js';
 import { snapshot } from '../test/callers.js';
@@ -220,7 +220,10 @@ beforeEach(() => {
   keys.set(partnerKey.keyHash.toString('hex'), {
     kind: 'partner_key',
     keyId: randomUUID(),
+    keyName: 'First',
+    keyPrefix: partnerKey.keyPrefix,
     principalId: randomUUID(),
+    principalName: 'Documentation',
     partnerId,
     scopes: ['sites:read'],
     rateLimit: 600,
@@ -450,12 +453,15 @@ describe('a request with a partner key', () => {
       tenant: { scope: 'partner', partnerId, orgAccess: 'all' },
     });
     expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '600', 'x-ratelimit-remaining': '599' });
+    expect(response.headers['ratelimit-policy']).toBe('"reads";q=600;w=3600');
+    expect(response.headers.ratelimit).toMatch(/^"reads";r=599;t=\d+$/);
   });
 
   it('counts writes in a separate window', async () => {
     const response = await http().post('/api/v1/things/export').set('x-api-key', partnerKey.key).expect(403);
     expect(response.body).toMatchObject({ code: 'partner_api_scope_required', required: ['sites:write'] });
     expect(response.headers).toMatchObject({ 'x-ratelimit-limit': '120', 'x-ratelimit-remaining': '119' });
+    expect(response.headers['ratelimit-policy']).toBe('"writes";q=120;w=3600');
   });
 
   it.each([
@@ -475,6 +481,53 @@ describe('a request with a partner key', () => {
     const from = (address: string) => get('/export').set('x-api-key', partnerKey.key).set('x-forwarded-for', address);
     await from('198.51.100.9').expect(200);
     expect((await from('203.0.113.9').expect(401)).body.code).toBe('partner_api_invalid_credentials');
+  });
+});
+
+describe('the metrics', () => {
+  const valueOf = async (name: string, labels: Record<string, string> = {}, metricName = name) => {
+    const metric = await dispatcher.get(MetricsRegistry).registry.getSingleMetric(name)?.get();
+    const values: { value: number; labels: object; metricName?: string }[] = metric?.values ?? [];
+    return values.find((one) => {
+      const given = one.labels as Record<string, unknown>;
+      const isNamed = one.metricName === undefined || one.metricName === metricName;
+      return isNamed && Object.entries(labels).every(([label, value]) => given[label] === value);
+    })?.value;
+  };
+  const authentications = async (kind: string, outcome: string) =>
+    (await valueOf('rmm_authentications_total', { kind, outcome })) ?? 0;
+
+  it('count requests by the kind of their credential and the outcome', async () => {
+    const read = () =>
+      Promise.all([
+        authentications('api_key', 'accepted'),
+        authentications('api_key', 'invalid'),
+        authentications('partner_key', 'forbidden'),
+        authentications('agent', 'invalid'),
+        authentications('user', 'invalid'),
+      ]);
+    const before = await read();
+    await get('/fields').set('x-api-key', apiKey.key).expect(200);
+    await get('/fields').set('x-api-key', mintApiKey().key).expect(401);
+    await http().post('/api/v1/things/export').set('x-api-key', partnerKey.key).expect(403);
+    await get('/agent').set('authorization', 'Bearer agt_unknown').expect(401);
+    await get('').expect(401);
+    expect(await read()).toEqual(before.map((count) => count + 1));
+  });
+
+  it('measure how long an invalidation takes, and the age and size of what is cached', async () => {
+    const count = () => valueOf('rmm_access_invalidation_seconds', {}, 'rmm_access_invalidation_seconds_count');
+    const before = (await count()) ?? 0;
+    await announce(identity, 'access.changed', { userIds: [randomUUID()], reason: 'spec' });
+    expect(await count()).toBeGreaterThan(before);
+    await get('').set('authorization', bearer()).expect(200);
+    expect(await valueOf('rmm_access_cached', { cache: 'snapshots' })).toBeGreaterThan(0);
+    await eventually(async () =>
+      expect(await valueOf('rmm_access_feed_age_seconds', { feed: 'access' })).toBeLessThan(3),
+    );
+    const gaps = (await valueOf('rmm_access_feed_gaps_total', { feed: 'access' })) ?? 0;
+    dispatcher.get(InvalidationFeeds).access.onHeartbeat({ publisher: 'other', sequence: 7, intervalMs: 1_000 });
+    expect(await valueOf('rmm_access_feed_gaps_total', { feed: 'access' })).toBe(gaps + 1);
   });
 });
 

@@ -4,6 +4,7 @@ import { BroadcastOutboxRepository, Broadcasts, NatsLink } from '@rmm/messaging'
 import { AccessSources } from './access-sources.service.js';
 import { ACCESS_CONFIG, type AccessConfig, type AccessModuleOptions, toAccessConfig } from './access.config.js';
 import { AccessGuard } from './access.guard.js';
+import { AccessMetrics } from './access.metrics.js';
 import { AgentRecords } from './agents/agent-records.service.js';
 import { AgentAuthenticator } from './agents/agent.authenticator.js';
 import { CallAuditInterceptor } from './audit/call-audit.interceptor.js';
@@ -27,6 +28,7 @@ import { KeyRecords } from './keys/key-records.service.js';
 import { KeyUsage } from './keys/key-usage.service.js';
 import { KeyWindow } from './keys/key-window.service.js';
 import { RouteAccessCheck } from './route-access/route-access-check.service.js';
+import { ScimAuthenticator } from './scim/scim.authenticator.js';
 import { AccessSnapshots } from './snapshots/access-snapshots.service.js';
 import { JwtAuthGuard } from './tokens/jwt-auth.guard.js';
 import { JwtStrategy } from './tokens/jwt.strategy.js';
@@ -38,6 +40,7 @@ import { UserAuthenticator } from './users/user.authenticator.js';
 
 const PROVIDERS = [
   AccessGuard,
+  AccessMetrics,
   AccessSnapshots,
   AccessSources,
   AgentAuthenticator,
@@ -62,6 +65,7 @@ const PROVIDERS = [
   PartnerDirectoryRepository,
   ReconcileDirectoriesJob,
   RouteAccessCheck,
+  ScimAuthenticator,
   TenantStatusCheck,
   TokenVerifier,
   UserAuthenticator,

@@ -49,6 +49,8 @@ export interface AgentRecord {
   orgId: string;
   partnerId: string;
   siteId: string | null;
+  /** True while the token is being replaced. */
+  rotatesToken?: boolean;
 }
 
 /** Source of agent records. */
@@ -59,6 +61,26 @@ export interface AgentSource {
 
 /** Provide an `AgentSource` under this token where `@AgentToken()` routes exist (provisioning). */
 export const AGENT_SOURCE = Symbol('AGENT_SOURCE');
+
+/** The record of a SCIM token that is neither expired nor revoked. */
+export interface ScimTokenRecord {
+  tokenId: string;
+  /** The identity provider whose users and groups the token provisions. */
+  providerId: string;
+  partnerId: string;
+  orgId: string;
+  /** The organization and its partner are active. */
+  tenantActive: boolean;
+}
+
+/** Source of SCIM tokens. */
+export interface ScimTokenSource {
+  /** @returns null when no valid token has this hash */
+  findByTokenHash(tokenHash: Buffer): Promise<ScimTokenRecord | null>;
+}
+
+/** Provide a `ScimTokenSource` under this token where `@ScimToken()` routes exist (identity). */
+export const SCIM_TOKEN_SOURCE = Symbol('SCIM_TOKEN_SOURCE');
 
 /** Source of organizations that the directory table does not contain. */
 export interface OrganizationSource {

@@ -37,7 +37,7 @@ export class AgentAuthenticator {
   }
 }
 
-function toAgentCaller({ agentId, deviceId, orgId, partnerId, siteId }: AgentRecord): AgentCaller {
+function toAgentCaller({ agentId, deviceId, orgId, partnerId, siteId, rotatesToken }: AgentRecord): AgentCaller {
   return {
     kind: 'agent',
     actor: { type: 'agent', id: agentId },
@@ -47,5 +47,6 @@ function toAgentCaller({ agentId, deviceId, orgId, partnerId, siteId }: AgentRec
     orgId,
     partnerId,
     siteId,
+    rotatesToken,
   };
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { actingCallerSchema } from '@rmm/contracts';
+import { actingCallerSchema, restrictedApiKeySchema } from '@rmm/contracts';
 import { userCaller } from '../../test/callers.js';
 import { toApiKeyCaller, toPartnerKeyCaller } from '../keys/key-caller.mapper.js';
-import { tenantOf, toActingCaller } from './acting-caller.mapper.js';
+import { restrictedKeyCaller, tenantOf, toActingCaller, toRestrictedKey } from './acting-caller.mapper.js';
 
 const [partnerId, orgId, userId, sessionId, keyId, principalId] = Array.from({ length: 6 }, () => randomUUID());
 
@@ -47,5 +47,28 @@ describe('an acting caller', () => {
     ['another kind', { ...acting, kind: 'agent' }],
   ])('is refused with %s', (_, request) => {
     expect(actingCallerSchema.safeParse(request).success).toBe(false);
+  });
+});
+
+describe('an API key with its restriction', () => {
+  const restricted = toApiKeyCaller({ keyId, orgId, partnerId, siteIds: [principalId], deviceGroupIds: [] } as never);
+
+  it('is the same caller on the other side of a request, without its scopes', () => {
+    const key = restrictedApiKeySchema.parse(JSON.parse(JSON.stringify(toRestrictedKey(restricted))));
+    const owner = { createdBy: null, principalId: null };
+    expect(restrictedKeyCaller(key)).toEqual({ ...restricted, ...owner, scopes: [] });
+  });
+
+  it('keeps no restriction apart from one that allows nothing', () => {
+    const unrestricted = toApiKeyCaller({ keyId, orgId, partnerId, siteIds: null, deviceGroupIds: null } as never);
+    expect(restrictedKeyCaller(toRestrictedKey(unrestricted))).toMatchObject({ siteIds: null, deviceGroupIds: null });
+    expect(restrictedKeyCaller(toRestrictedKey(restricted)).deviceGroupIds).toEqual([]);
+  });
+
+  it('is refused without a restriction field, and in another scope than an organization', () => {
+    const { siteIds: _, ...incomplete } = toRestrictedKey(restricted);
+    const key = toRestrictedKey(restricted);
+    const partner = { ...key, tenant: { ...key.tenant, scope: 'partner' } };
+    for (const request of [incomplete, partner]) expect(restrictedApiKeySchema.safeParse(request).success).toBe(false);
   });
 });

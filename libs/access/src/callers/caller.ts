@@ -3,7 +3,7 @@ import type { Permission } from '@rmm/permissions';
 import type { TenantContext } from '@rmm/persistence';
 
 /** The authenticated caller of a request, with the actor for audit rows and the tenant context for queries. */
-export type Caller = UserCaller | ApiKeyCaller | PartnerKeyCaller | AgentCaller;
+export type Caller = UserCaller | ApiKeyCaller | PartnerKeyCaller | AgentCaller | ScimCaller;
 
 interface KnownCaller {
   readonly actor: Actor;
@@ -54,10 +54,15 @@ export interface ApiKeyCaller extends KnownCaller {
 export interface PartnerKeyCaller extends KnownCaller {
   readonly kind: 'partner_key';
   readonly keyId: string;
+  readonly keyName: string;
+  readonly keyPrefix: string;
   readonly principalId: string;
+  readonly principalName: string;
   readonly partnerId: string;
   readonly orgId: null;
   readonly scopes: readonly string[];
+  /** Requests per hour. */
+  readonly rateLimit: number;
   readonly sourceCidrs: readonly string[];
   /** The earlier expiry of the key and its principal, in ISO 8601; null when neither expires. */
   readonly expiresAt: string | null;
@@ -71,4 +76,15 @@ export interface AgentCaller extends KnownCaller {
   readonly partnerId: string;
   readonly orgId: string;
   readonly siteId: string | null;
+  /** True while the token of the agent is being replaced. */
+  readonly rotatesToken?: boolean;
+}
+
+/** The SCIM client of an organization's identity provider. */
+export interface ScimCaller extends KnownCaller {
+  readonly kind: 'scim';
+  readonly tokenId: string;
+  readonly providerId: string;
+  readonly partnerId: string;
+  readonly orgId: string;
 }

@@ -1,10 +1,11 @@
+import type { HasTenant } from '@rmm/persistence';
 import type { Caller } from './caller.js';
 
 /**
  * Checks whether the caller's scope includes an organization of a partner. Whether the organization is active is not
  * checked here but in the organization directory.
  */
-export function canAccessOrganization(caller: Caller, organization: { orgId: string; partnerId: string }): boolean {
+export function canAccessOrganization(caller: HasTenant, organization: { orgId: string; partnerId: string }): boolean {
   const { scope, partnerId, orgId, orgAccess, orgIds } = caller.tenant;
   if (scope === 'system') return true;
   if (partnerId !== organization.partnerId) return false;

@@ -1,10 +1,9 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Envelope } from '@rmm/contracts';
-import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
+import { type HasTenant, WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { AccessSources } from '../access-sources.service.js';
 import { ACCESS_CONFIG, type AccessConfig } from '../access.config.js';
 import { OrganizationAccessDenied } from '../access.errors.js';
-import type { Caller } from '../callers/caller.js';
 import { canAccessOrganization } from '../callers/organization-access.policy.js';
 import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { type DirectoryOrganization, isLive, readOrganization } from './directory-organization.js';
@@ -57,7 +56,7 @@ export class OrganizationDirectory {
    * Returns the organization that a request names, if the caller may access it.
    * @throws OrganizationAccessDenied  403, the same for unknown, inactive and inaccessible organizations
    */
-  async assertOrganizationAccess(caller: Caller, orgId: string): Promise<DirectoryOrganization> {
+  async assertOrganizationAccess(caller: HasTenant, orgId: string): Promise<DirectoryOrganization> {
     const organization = await this.find(orgId);
     if (organization === null || !isLive(organization) || !canAccessOrganization(caller, organization)) {
       throw new OrganizationAccessDenied();

@@ -3,6 +3,7 @@ import { finalize, tap, type Observable } from 'rxjs';
 import { Idempotency } from '@rmm/persistence';
 import { currentContext } from '@rmm/service-kit';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
+import { markReplayed } from './mark-replayed.js';
 import { readIdempotentRequest } from './read-idempotent-request.js';
 
 /** Reads the idempotency key of a request and marks a replayed answer. */
@@ -18,11 +19,7 @@ export class IdempotencyInterceptor implements NestInterceptor {
     const end = this.idempotency.start(request);
     requestContext.idempotency = request;
     return next.handle().pipe(
-      tap(() => {
-        if (!request.replayed) return;
-        http.getResponse<AccessResponse>().setHeader('Idempotency-Replayed', 'true');
-        requestContext.audited = true; // the first request wrote the audit entries
-      }),
+      tap(() => markReplayed(request, http.getResponse<AccessResponse>(), requestContext)),
       finalize(end),
     );
   }

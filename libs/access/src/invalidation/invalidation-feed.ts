@@ -43,9 +43,14 @@ export class InvalidationFeed {
     if (gap) this.options.onGap();
   }
 
+  /** Time since the last heartbeat, or since the start. */
+  get silenceMs(): number {
+    return this.options.clock.monotonicMs() - this.lastReceivedMs;
+  }
+
   /** False when no heartbeat was received for longer than allowed. */
   get alive(): boolean {
-    return this.options.clock.monotonicMs() - this.lastReceivedMs <= this.options.maxSilenceMs;
+    return this.silenceMs <= this.options.maxSilenceMs;
   }
 
   /** @throws UnavailableError  503 while the feed is silent, because a change of access might not have arrived */

@@ -53,9 +53,14 @@ export class InvalidationFeeds {
     this.link.onReconnect(() => FEEDS.forEach((name) => this.notifyGap(name)));
   }
 
-  /** Calls the handler with the data of each broadcast of a topic, until `stop`. */
-  subscribe<Topic extends keyof BroadcastMap>(topic: Topic, handler: (data: BroadcastMap[Topic]) => void): void {
-    this.subscriptions.push(this.broadcasts.subscribe(topic, ({ data }) => handler(data)));
+  /** Calls the handler with the data of each broadcast of a topic and the time it was published at, until `stop`. */
+  subscribe<Topic extends keyof BroadcastMap>(
+    topic: Topic,
+    handler: (data: BroadcastMap[Topic], publishedAt: Date) => void,
+  ): void {
+    this.subscriptions.push(
+      this.broadcasts.subscribe(topic, ({ data, timestamp }) => handler(data, new Date(timestamp))),
+    );
   }
 
   stop(): void {

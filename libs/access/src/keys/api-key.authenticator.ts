@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { ResolvedApiKey, ResolvedPartnerKey } from '@rmm/contracts';
+import type { ResolvedApiKey } from '@rmm/contracts';
 import { type ApiKeyScope, type PartnerScope, scopesAllow } from '@rmm/permissions';
 import { clientBucket } from '@rmm/rate-limits';
 import { API_KEY_PREFIX, hashKey, PARTNER_KEY_PREFIX } from '@rmm/secrets';
@@ -18,11 +18,9 @@ import type { ApiKeyCaller, PartnerKeyCaller } from '../callers/caller.js';
 import { FailedAuthenticationThrottle, type CredentialKind } from './failed-authentication-throttle.service.js';
 import { KeyRecords } from './key-records.service.js';
 import { KeyUsage } from './key-usage.service.js';
-import { KeyWindow, type KeyWindowResult } from './key-window.service.js';
+import { KeyWindow, type KeyWindowResult, WINDOW_SECONDS } from './key-window.service.js';
 import type { KnownKey } from './known-key.js';
-
-/** Writes of a partner principal have their own window of at most this size. */
-const PARTNER_WRITES_PER_HOUR = 120;
+import { partnerReadWindow, partnerWriteWindow } from './partner-key-windows.js';
 /** `svc_` and 32, or `svc_sp_` and 43 base64url characters. Any other text is no key and needs no look-up. */
 const KEY_FORMAT = /^svc_(sp_)?[A-Za-z0-9_-]{32,43}$/;
 
@@ -59,6 +57,7 @@ export class ApiKeyAuthenticator {
 
   /**
    * @param scopes  the key needs all of them
+   * @param options  `uncharged`: the request does not count in a window of the key, and is allowed when that is used up
    * @throws PartnerKeyRequired, ApiKeyNotAcceptedHere, InvalidPartnerKey 401, KeyRateLimited 429,
    *   PartnerScopeRequired 403, UnavailableError 503
    */
@@ -66,6 +65,7 @@ export class ApiKeyAuthenticator {
     request: AccessRequest,
     response: AccessResponse,
     scopes: readonly PartnerScope[],
+    { uncharged = false }: { uncharged?: boolean } = {},
   ): Promise<PartnerKeyCaller> {
     const key = presentedKey(request);
     if (key === null) throw new PartnerKeyRequired();
@@ -73,8 +73,11 @@ export class ApiKeyAuthenticator {
     const known = await this.findValidKey('partner_key', request);
     if (known?.kind !== 'partner_key') throw new InvalidPartnerKey();
     const { record, caller } = known;
-    const result = await this.chargePartner(record, request.method ?? '');
-    this.applyRateLimit(response, result, 'partner_api_rate_limited');
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    const { name, bucket, limit } = isRead ? partnerReadWindow(record) : partnerWriteWindow(record);
+    const result = await (uncharged ? this.window.read(bucket, limit) : this.window.charge(bucket, limit));
+    this.setPolicyHeaders(response, name, result);
+    this.applyRateLimit(response, { ...result, allowed: uncharged || result.allowed }, 'partner_api_rate_limited');
     this.usage.count(record);
     request.caller = caller;
     const missing = scopes.filter((scope) => !record.scopes.includes(scope));
@@ -98,13 +101,15 @@ export class ApiKeyAuthenticator {
     return this.records.peek(keyHash) ?? this.throttle.limitLookUps(kind, bucket, () => this.records.find(keyHash));
   }
 
-  private chargePartner(
-    { principalId, keyId, rateLimit }: ResolvedPartnerKey,
-    method: string,
-  ): Promise<KeyWindowResult> {
-    return method === 'GET' || method === 'HEAD'
-      ? this.window.charge(`partner:${principalId}:${keyId}`, rateLimit)
-      : this.window.charge(`partner-writes:${principalId}`, Math.min(rateLimit, PARTNER_WRITES_PER_HOUR));
+  /** Sets the headers of draft-ietf-httpapi-ratelimit-headers in addition to `X-RateLimit-*`. */
+  private setPolicyHeaders(
+    response: AccessResponse,
+    name: string,
+    { limit, remaining, resetAtSeconds }: KeyWindowResult,
+  ): void {
+    const seconds = Math.max(0, resetAtSeconds - Math.floor(this.clock.nowMs() / 1_000));
+    response.setHeader('RateLimit-Policy', `"${name}";q=${limit};w=${WINDOW_SECONDS}`);
+    response.setHeader('RateLimit', `"${name}";r=${remaining};t=${seconds}`);
   }
 
   /** Sets the rate limit headers before anything is thrown, so that every response to a valid key has them. */

@@ -4,18 +4,19 @@ import { RateLimits } from '@rmm/rate-limits';
 import { Clock, RateLimitedError } from '@rmm/service-kit';
 import { KeyRateLimited } from '../access.errors.js';
 
-export type CredentialKind = 'api_key' | 'partner_key' | 'agent_token';
+export type CredentialKind = 'api_key' | 'partner_key' | 'agent_token' | 'scim_token';
 
 const FAILURES = { limit: 300, windowSeconds: 60, onRedisDown: 'refuse', countRefused: true } as const;
 const WINDOWS = {
   api_key: { limit: { name: 'api-key-failures', ...FAILURES }, code: 'rate_limited' },
   partner_key: { limit: { name: 'partner-key-failures', ...FAILURES }, code: 'partner_api_auth_rate_limited' },
   agent_token: { limit: { name: 'agent-token-failures', ...FAILURES }, code: 'rate_limited' },
+  scim_token: { limit: { name: 'scim-token-failures', ...FAILURES }, code: 'rate_limited' },
 } as const;
 const MAX_BLOCKED = 50_000;
 
 /**
- * Limits failed authentications with keys and agent tokens to 300 a minute per client address. Only failures are counted, so that a valid key
+ * Limits failed authentications with keys, agent tokens and SCIM tokens to 300 a minute per client address. Only failures are counted, so that a valid key
  * needs no Redis call; an address over the limit is rejected from process memory until its window opens again.
  */
 @Injectable()

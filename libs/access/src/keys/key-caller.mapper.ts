@@ -31,16 +31,21 @@ export function toApiKeyCaller({
 
 /** Maps a partner key to its caller: all organizations of the principal's partner. Audit rows name the principal. */
 export function toPartnerKeyCaller(record: ResolvedPartnerKey): PartnerKeyCaller {
-  const { keyId, principalId, partnerId, scopes, sourceCidrs, expiresAt } = record;
+  const { keyId, keyName, keyPrefix, principalId, principalName, partnerId } = record;
+  const { scopes, rateLimit, sourceCidrs, expiresAt } = record;
   return {
     kind: 'partner_key',
     actor: { type: 'api_key', id: principalId },
     tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: NO_ORGANIZATIONS, userId: null },
     keyId,
+    keyName,
+    keyPrefix,
     principalId,
+    principalName,
     partnerId,
     orgId: null,
     scopes,
+    rateLimit,
     sourceCidrs,
     expiresAt,
   };

@@ -25,7 +25,10 @@ const apiKey: ResolvedApiKey = {
 const partnerKey: ResolvedPartnerKey = {
   kind: 'partner_key',
   keyId: 'key-2',
+  keyName: 'First',
+  keyPrefix: 'svc_sp_aaaaaaaaaaa',
   principalId: 'principal-1',
+  principalName: 'Documentation',
   partnerId: 'partner-1',
   scopes: ['sites:read'],
   rateLimit: 600,

@@ -84,6 +84,10 @@ export class KeyRecords {
     else this.cache.invalidateWhere(hasCreator);
   }
 
+  get size(): number {
+    return this.cache.size;
+  }
+
   flush(): void {
     this.unknown.clear();
     this.cache.flush();

@@ -253,9 +253,58 @@ describe('KeyWindow', () => {
     expect((await window.charge(bucket, 2)).remaining).toBe(0);
   });
 
+  describe('read', () => {
+    it('returns what a charge would find and charges nothing', async () => {
+      const empty = await window.read(bucket, 3);
+      expect(empty).toMatchObject({ allowed: true, limit: 3, remaining: 3, retryAfterSeconds: 0 });
+      const charged = await chargeTimes(2, 3);
+      for (let n = 0; n < 3; n += 1) {
+        expect(await window.read(bucket, 3)).toEqual({ ...charged, remaining: 1 });
+      }
+      await chargeTimes(1, 3);
+      const refused = await window.charge(bucket, 3);
+      expect(await window.read(bucket, 3)).toMatchObject({
+        allowed: false,
+        remaining: 0,
+        resetAtSeconds: refused.resetAtSeconds,
+      });
+      expect(await redis.shared.get(total())).toBe('3');
+    });
+
+    it('leaves out requests of more than an hour ago, which are stored until the next charge', async () => {
+      for (let n = 0; n < 40; n += 1) {
+        await chargeTimes(1, 100);
+        pass(2);
+      }
+      pass(WINDOW_SECONDS - 40);
+      const read = await window.read(bucket, 100);
+      expect(read.remaining).toBeGreaterThan(75);
+      expect(read.remaining).toBeLessThan(85);
+      const limited = await window.read(bucket, 5);
+      expect(limited).toMatchObject({ allowed: false, remaining: 0 });
+      expect(await window.charge(bucket, 5)).toMatchObject({ allowed: false, resetAtSeconds: limited.resetAtSeconds });
+      pass(200);
+      expect(await window.read(bucket, 100)).toMatchObject({ allowed: true, remaining: 100 });
+    });
+
+    it('loads its script when Redis does not have it', async () => {
+      await chargeTimes(1, 2);
+      await redis.shared.script('FLUSH');
+      expect((await window.read(bucket, 2)).remaining).toBe(1);
+    });
+
+    it('adds up the cells when the sum was lost', async () => {
+      await chargeTimes(3, 5);
+      await redis.shared.del(total());
+      expect((await window.read(bucket, 5)).remaining).toBe(2);
+      expect(await redis.shared.get(total())).toBeNull();
+    });
+  });
+
   it('throws UnavailableError without Redis and recovers', async () => {
     await stores.redis.stop();
     await expect(window.charge(bucket, 2)).rejects.toBeInstanceOf(UnavailableError);
+    await expect(window.read(bucket, 2)).rejects.toBeInstanceOf(UnavailableError);
     const back = new Promise<void>((resolve) => redis.shared.once('ready', () => resolve()));
     await stores.redis.start();
     await back;

@@ -1,9 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { RedisConnections, UnavailableError } from '@rmm/service-kit';
-import { KEY_WINDOW_SCRIPT, KEY_WINDOW_SCRIPT_SHA } from './key-window-script.js';
+import {
+  KEY_WINDOW_SCRIPT,
+  KEY_WINDOW_SCRIPT_SHA,
+  READ_WINDOW_SCRIPT,
+  READ_WINDOW_SCRIPT_SHA,
+} from './key-window-script.js';
 
-/** Result of charging one request to a window. */
+/** Result of charging one request to a window, or of reading the window. */
 export interface KeyWindowResult {
+  /** When only read: whether a request would be allowed. */
   allowed: boolean;
   limit: number;
   remaining: number;
@@ -48,6 +54,20 @@ export class KeyWindow {
     });
   }
 
+  /**
+   * Reads a window without charging it.
+   * @throws UnavailableError  503 when Redis is unavailable
+   */
+  async read(bucket: string, limit: number): Promise<KeyWindowResult> {
+    try {
+      const rest = [2, ...keysOf(bucket), WINDOW_SECONDS, this.clockOffsetSeconds, limit] as const;
+      const numbers = await this.evaluate(READ_WINDOW_SCRIPT, READ_WINDOW_SCRIPT_SHA, rest);
+      return toResult(limit, numbers);
+    } catch (cause) {
+      throw new UnavailableError(undefined, { cause, logDetails: { window: bucket } });
+    }
+  }
+
   private send(): void {
     const charges = this.waiting;
     this.waiting = [];
@@ -62,8 +82,7 @@ export class KeyWindow {
     try {
       const numbers = await this.run(charges);
       charges.forEach(({ limit, resolve }, index) => {
-        const [allowed, remaining, resetAtSeconds, retryAfterSeconds] = numbers.slice(4 * index, 4 * index + 4);
-        resolve({ allowed: allowed === 1, limit, remaining, resetAtSeconds, retryAfterSeconds });
+        resolve(toResult(limit, numbers.slice(4 * index, 4 * index + 4)));
       });
     } catch (cause) {
       for (const { bucket, reject } of charges) {
@@ -72,21 +91,36 @@ export class KeyWindow {
     }
   }
 
-  private async run(charges: readonly Charge[]): Promise<number[]> {
-    const names = charges.flatMap(({ bucket }) => [
-      `rmm:keys:window:{${bucket}}:cells`,
-      `rmm:keys:window:{${bucket}}:total`,
-    ]);
+  private run(charges: readonly Charge[]): Promise<number[]> {
+    const names = charges.flatMap(({ bucket }) => keysOf(bucket));
     const limits = charges.map(({ limit }) => limit);
     const rest = [names.length, ...names, WINDOW_SECONDS, this.clockOffsetSeconds, ...limits] as const;
+    return this.evaluate(KEY_WINDOW_SCRIPT, KEY_WINDOW_SCRIPT_SHA, rest);
+  }
+
+  private async evaluate(
+    script: string,
+    sha: string,
+    rest: readonly [number, ...(string | number)[]],
+  ): Promise<number[]> {
     const redis = this.redis.shared;
     try {
-      return (await redis.evalsha(KEY_WINDOW_SCRIPT_SHA, ...rest)) as number[];
+      return (await redis.evalsha(sha, ...rest)) as number[];
     } catch (error) {
       if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error;
-      return (await redis.eval(KEY_WINDOW_SCRIPT, ...rest)) as number[];
+      return (await redis.eval(script, ...rest)) as number[];
     }
   }
+}
+
+const keysOf = (bucket: string): [string, string] => [
+  `rmm:keys:window:{${bucket}}:cells`,
+  `rmm:keys:window:{${bucket}}:total`,
+];
+
+function toResult(limit: number, numbers: readonly number[]): KeyWindowResult {
+  const [allowed, remaining, resetAtSeconds, retryAfterSeconds] = numbers;
+  return { allowed: allowed === 1, limit, remaining, resetAtSeconds, retryAfterSeconds };
 }
 
 /** Groups charges by window, because one call to a Redis cluster may only name keys of one slot. */

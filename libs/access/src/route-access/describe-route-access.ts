@@ -1,30 +1,111 @@
+import 'reflect-metadata';
 import {
   addErrorCodes,
+  addResponseHeader,
   API_KEY_SCHEME,
   BEARER_SCHEME,
   type ErrorCodesByStatus,
+  type HeaderName,
+  type OpenApiOperation,
   type OperationDescriber,
 } from '@rmm/service-kit';
+import { IdempotencyInterceptor } from '../idempotency/idempotency.interceptor.js';
+import type { RouteAccess } from './route-access.decorator.js';
 import { policyOf, type RoutePolicy } from './route-access.policy.js';
 
+/** Nest stores the interceptors of a route as metadata of its handler. */
+const INTERCEPTORS_METADATA = '__interceptors__';
+const RATE_HEADERS = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
+
 /**
- * Writes the accepted credentials of an operation to `security` in the OpenAPI document, and the permission, scope or
- * kind of key it requires to `x-required-access`.
+ * Writes the accepted credentials of an operation to `security` in the OpenAPI document, the permission, scope or kind
+ * of key it requires to `x-required-access` and to its description, and the headers of keys and of idempotent routes.
  */
 export const describeRouteAccess: OperationDescriber = (operation, { controller, handler }) => {
   const policy = policyOf(controller, handler);
   if (policy === null) return;
   operation.security = securityOf(policy);
   for (const codes of errorCodesOf(policy)) addErrorCodes(operation, codes);
-  const { access, mfa, scopes, fullPartnerAccess, keysOnly } = policy;
+  const { access, mfa, scopes, fullPartnerAccess, keysOnly, uncharged } = policy;
   operation['x-required-access'] = {
     ...access,
     ...(mfa && { mfa: true }),
     ...(scopes && { allowedScopes: scopes }),
     ...(fullPartnerAccess && { fullPartnerAccess: true }),
     ...(keysOnly && { keysOnly: true }),
+    ...(uncharged && { uncharged: true }),
   };
+  operation.description = [operation.description, requirementOf(policy)].filter(Boolean).join('\n\n');
+  if (access.kind === 'api-key' || access.kind === 'partner-key') addSuccessHeaders(operation, RATE_HEADERS);
+  if (isIdempotent(handler)) describeIdempotency(operation);
 };
+
+/** Returns a sentence about the credential and the rights that a route requires. */
+function requirementOf({ access, mfa, scopes, fullPartnerAccess, keysOnly }: RoutePolicy): string {
+  const conditions = [
+    credentialOf(access, keysOnly),
+    ...(mfa ? ['a second factor in the session'] : []),
+    ...(scopes ? [`a session of the scope ${listOf(scopes, 'or')}`] : []),
+    ...(fullPartnerAccess ? ['access to all organizations of the partner'] : []),
+  ];
+  if (access.kind === 'public' && conditions.length === 1) return `${conditions[0]}.`;
+  return `Requires ${conditions.join(', and ')}.`;
+}
+
+function credentialOf(access: RouteAccess, keysOnly?: boolean): string {
+  switch (access.kind) {
+    case 'public':
+      return access.optionalBearer ? 'Works without a credential, and with a session' : 'Needs no credential';
+    case 'signed-in':
+      return 'a session';
+    case 'permission':
+      return `a session with the permission ${listOf(access.permissions, 'and')}`;
+    case 'api-key': {
+      if (access.scopes.length === 0) return 'an API key';
+      const key = `an API key with the scope ${listOf(access.scopes, 'or')}`;
+      return keysOnly ? key : `${key}, or a session with the permission of that name`;
+    }
+    case 'partner-key':
+      return `a partner key with the scope ${listOf(access.scopes, 'and')}`;
+    case 'agent-token':
+      return 'the token of an agent';
+    case 'scim-token':
+      return 'the token of a SCIM client';
+  }
+}
+
+const listOf = (words: readonly string[], conjunction: 'and' | 'or'): string =>
+  words.map((word) => `\`${word}\``).join(` ${conjunction} `);
+
+function addSuccessHeaders(operation: OpenApiOperation, names: readonly HeaderName[]): void {
+  for (const status of Object.keys(operation.responses).filter((each) => each.startsWith('2'))) {
+    for (const name of names) addResponseHeader(operation, status, name);
+  }
+}
+
+function isIdempotent(handler: object): boolean {
+  const interceptors = (Reflect.getMetadata(INTERCEPTORS_METADATA, handler) ?? []) as unknown[];
+  return interceptors.includes(IdempotencyInterceptor);
+}
+
+function describeIdempotency(operation: OpenApiOperation): void {
+  const parameters = (operation.parameters ??= []);
+  const isDescribed = parameters.some((parameter) => 'name' in parameter && parameter.name === IDEMPOTENCY_KEY);
+  if (!isDescribed) parameters.push(idempotencyParameter());
+  addSuccessHeaders(operation, ['Idempotency-Replayed']);
+}
+
+const IDEMPOTENCY_KEY = 'Idempotency-Key';
+
+function idempotencyParameter() {
+  return {
+    name: IDEMPOTENCY_KEY,
+    in: 'header' as const,
+    required: false,
+    description: 'A repeated request with the same key has no further effect and gets the first response',
+    schema: { type: 'string' as const, minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+  };
+}
 
 function securityOf({ access, keysOnly }: RoutePolicy): Record<string, string[]>[] {
   switch (access.kind) {
@@ -72,6 +153,8 @@ function errorCodesOf({ access, mfa, scopes, keysOnly }: RoutePolicy): ErrorCode
     case 'signed-in':
       return [NO_API_KEY, USER_CODES, constraints];
     case 'agent-token':
+      return [NO_API_KEY, { 401: ['unauthenticated'], 403: ['tenant_inactive'] }];
+    case 'scim-token':
       return [NO_API_KEY, { 401: ['unauthenticated'], 403: ['tenant_inactive'] }];
     case 'partner-key':
       return [PARTNER_KEY_CODES];

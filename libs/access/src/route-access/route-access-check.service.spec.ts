@@ -12,6 +12,7 @@ import {
   RequireMfa,
   RequirePermission,
   SignedIn,
+  Uncharged,
 } from './route-access.decorator.js';
 
 @Controller('good')
@@ -80,6 +81,13 @@ class BadController {
   keys() {
     return 'keys';
   }
+
+  @Get('uncharged')
+  @SignedIn()
+  @Uncharged()
+  uncharged() {
+    return 'uncharged';
+  }
 }
 
 @Controller('twice')
@@ -120,6 +128,7 @@ describe('routeAccessProblems', () => {
       'BadController.two has 2 access decorators: agent-token, signed-in',
       'BadController.constrained has a constraint for users, which does not apply to partner-key routes',
       'BadController.keys has @KeysOnly, which does not apply to signed-in routes',
+      'BadController.uncharged has @Uncharged, which does not apply to signed-in routes',
       'TwiceController.open has 2 access decorators: signed-in, public',
       'DerivedController.inherited has no access decorator',
     ]);

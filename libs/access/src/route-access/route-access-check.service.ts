@@ -50,6 +50,9 @@ export class RouteAccessCheck implements OnModuleInit {
     if (kinds.has('agent-token') && !this.sources.agents) {
       problems.push('Routes for agents exist, but no AGENT_SOURCE is provided');
     }
+    if (kinds.has('scim-token') && !this.sources.scimTokens) {
+      problems.push('Routes for SCIM clients exist, but no SCIM_TOKEN_SOURCE is provided');
+    }
     if (problems.length > 0) throw new RouteAccessMissing(problems);
     this.openApi.describeOperations(describeRouteAccess);
   }
@@ -79,8 +82,11 @@ export function routeAccessProblems(routes: readonly Route[]): string[] {
       return [`${name} has ${found.length} access decorators: ${found.map(({ kind }) => kind).join(', ')}`];
     }
     const [{ kind }] = found;
-    const { mfa, scopes, fullPartnerAccess, keysOnly } = policyOf(controller, handler) ?? {};
+    const { mfa, scopes, fullPartnerAccess, keysOnly, uncharged } = policyOf(controller, handler) ?? {};
     if (keysOnly && kind !== 'api-key') return [`${name} has @KeysOnly, which does not apply to ${kind} routes`];
+    if (uncharged && kind !== 'partner-key') {
+      return [`${name} has @Uncharged, which does not apply to ${kind} routes`];
+    }
     const acceptsUsers = ['permission', 'signed-in', 'api-key'].includes(kind);
     const constrainsUsers = mfa || scopes || fullPartnerAccess;
     return constrainsUsers && !acceptsUsers

@@ -8,7 +8,8 @@ export type RouteAccess =
   | { kind: 'public'; optionalBearer?: true }
   | { kind: 'api-key'; scopes: readonly ApiKeyScope[] }
   | { kind: 'partner-key'; scopes: readonly PartnerScope[] }
-  | { kind: 'agent-token' };
+  | { kind: 'agent-token' }
+  | { kind: 'scim-token' };
 
 /** Additional checks of a route, and checks that it skips. */
 export interface RouteConstraints {
@@ -16,6 +17,7 @@ export interface RouteConstraints {
   scopes?: readonly AccessScope[];
   fullPartnerAccess?: boolean;
   keysOnly?: boolean;
+  uncharged?: boolean;
   skipTenantStatus?: boolean;
   skipMfaEnrollment?: boolean;
   skipFallbackAudit?: boolean;
@@ -70,6 +72,9 @@ export const PartnerKey = (...scopes: PartnerScope[]) => access({ kind: 'partner
 /** Requires the bearer token of an agent. */
 export const AgentToken = () => access({ kind: 'agent-token' });
 
+/** Requires the bearer token of a SCIM client. */
+export const ScimToken = () => access({ kind: 'scim-token' });
+
 /** Requires a session in which the user has verified a second factor; otherwise 403 `mfa_required`. */
 export const RequireMfa = () => constrain({ mfa: true });
 
@@ -81,6 +86,9 @@ export const FullPartnerAccess = () => constrain({ fullPartnerAccess: true });
 
 /** Restricts an `@AcceptsApiKey` route to keys: users get 401 `invalid_api_key`. */
 export const KeysOnly = () => constrain({ keysOnly: true });
+
+/** Does not charge a `@PartnerKey` route to the limit of the key. The route needs a limit of its own. */
+export const Uncharged = () => constrain({ uncharged: true });
 
 /** Skips the check that the tenant is active, for routes that users of a suspended tenant still need. */
 export const SkipTenantStatus = () => constrain({ skipTenantStatus: true });

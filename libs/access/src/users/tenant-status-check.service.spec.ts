@@ -46,7 +46,7 @@ describe('TenantStatusCheck', () => {
   it('refuses an inactive partner with a link to the reason', async () => {
     await expect(assertActive({ partnerStatus: 'suspended' })).rejects.toMatchObject({
       code: 'partner_inactive',
-      extras: { status: 'suspended', actionUrl: 'https://app.example/account/inactive' },
+      extras: { status: 'suspended', actionUrl: 'https://app.example/inactive' },
     });
     await expect(assertActive({ partnerStatus: null })).rejects.toBeInstanceOf(PartnerNotFound);
   });

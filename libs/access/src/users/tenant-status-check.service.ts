@@ -51,6 +51,6 @@ export class TenantStatusCheck {
     const { publicAppUrl } = this.config;
     return status === 'pending'
       ? { actionUrl: `${publicAppUrl}/verify-email`, actionLabel: 'Verify your e-mail address' }
-      : { actionUrl: `${publicAppUrl}/account/inactive`, actionLabel: 'See what can be done' };
+      : { actionUrl: `${publicAppUrl}/inactive`, actionLabel: 'See what can be done' };
   }
 }

@@ -1,38 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { Databases, WorkerDatabase } from '@rmm/persistence';
-import { startStores, type Stores } from '@rmm/testing-services';
-import { AddAccess1767225600000 } from '../../test/access-test-fleet.js';
+import type { WorkerDatabase } from '@rmm/persistence';
+import { AccessTestDatabase } from '../../test/access-test-database.js';
 import type { DirectoryPartner } from './directory-partner.js';
 import { PartnerDirectoryRepository } from './partner-directory.repository.js';
 
-describe('TenantDirectoryRepository', () => {
+describe('PartnerDirectoryRepository', () => {
   const repository = new PartnerDirectoryRepository();
-  let stores: Stores;
-  let databases: Databases;
+  let database: AccessTestDatabase;
   let db: WorkerDatabase;
 
   beforeAll(async () => {
-    stores = await startStores();
-    const database = await stores.createDatabase(['credentials']);
-    const { owner, service, worker } = database.urls.credentials;
-    databases = await Databases.open({
-      schema: 'credentials',
-      entities: [],
-      migrations: [AddAccess1767225600000],
-      config: {
-        service: 'credentials',
-        databaseUrl: service,
-        migrationsDatabaseUrl: owner,
-        workerDatabaseUrl: worker,
-        pools: { serviceMax: 1, workerMax: 2 },
-      },
-    });
-    db = new WorkerDatabase(databases);
-  }, 60_000);
-  afterAll(async () => {
-    await databases?.close();
-    await stores?.stop();
-  });
+    database = await AccessTestDatabase.start();
+    db = database.worker;
+  }, 120_000);
+  afterAll(() => database?.stop());
 
   const upsert = async (
     partnerId: string,
@@ -51,6 +32,19 @@ describe('TenantDirectoryRepository', () => {
     db.query(`UPDATE partner_directory SET updated_at = now() - interval '1 hour' WHERE partner_id = ANY (:ids)`, {
       ids,
     });
+
+  it('stores a new partner with the strictest caps until its details are stored', async () => {
+    const id = await create();
+    const strictest = { maxOrganizations: 0, maxDevices: 0, enrollmentMaxTtlMinutes: 1 };
+    expect(await repository.find(db, id)).toMatchObject({ ...strictest, version: 5 });
+    const details = { name: 'Acme', slug: 'acme', timezone: 'Europe/Zurich' };
+    const caps = { maxOrganizations: null, maxDevices: 7, enrollmentMaxTtlMinutes: 60 };
+    const other = await create();
+    await repository.updateDetails(db, [{ partnerId: id, status: 'active', version: 5, ...details, ...caps }]);
+    expect(await repository.find(db, id)).toMatchObject({ ...details, ...caps, status: 'active' });
+    expect(await repository.find(db, other)).toMatchObject(strictest);
+    expect(await repository.find(db, randomUUID())).toBeNull();
+  });
 
   describe('replacing a stored row', () => {
     it('accepts a newer version and refuses an older one or the same', async () => {
