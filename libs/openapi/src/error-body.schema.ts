@@ -1,3 +1,5 @@
+import { headerRef } from './response-headers.js';
+
 /** The schema of the error body. @see docs/reference/errors.md */
 export const ERROR_BODY_SCHEMA = {
   type: 'object',
@@ -13,6 +15,7 @@ export const ERROR_BODY_SCHEMA = {
       properties: {
         fieldErrors: {
           type: 'object',
+          description: 'Problems by the path of the field',
           additionalProperties: { type: 'array', items: { type: 'string' } },
         },
       },
@@ -22,9 +25,11 @@ export const ERROR_BODY_SCHEMA = {
   },
 };
 
+export const ERROR_BODY_REF = { $ref: '#/components/schemas/ErrorBody' };
+
 /** The default response of every operation. */
 export const ERROR_RESPONSE = {
   description: 'Any error; `x-error-codes` of the operation lists the codes by status',
-  headers: { 'X-Request-Id': { schema: { type: 'string' as const } } },
-  content: { 'application/json': { schema: { $ref: '#/components/schemas/ErrorBody' } } },
+  headers: { 'X-Request-Id': headerRef('X-Request-Id') },
+  content: { 'application/json': { schema: ERROR_BODY_REF } },
 };

@@ -46,6 +46,10 @@ describe('OpenApiDocuments', () => {
     const document = documents.own();
     expect(documents.own()).toBe(document);
     expect(document.openapi).toMatch(/^3\.1/);
+    expect(document.info).toMatchObject({
+      contact: { url: 'https://api.fleet.example/docs' },
+      license: { identifier: 'LicenseRef-Proprietary' },
+    });
     expect(document.servers).toEqual([{ url: 'https://api.fleet.example' }]);
     expect(Object.keys(document.components?.securitySchemes ?? {}).sort()).toEqual(['apiKey', 'bearer']);
     expect(document.components?.schemas?.ErrorBody).toMatchObject({ required: expect.arrayContaining(['requestId']) });
@@ -64,6 +68,7 @@ describe('OpenApiDocuments', () => {
       'x-required-access': 'ThingsController.create',
       'x-error-codes': { 409: ['thing_taken'], 413: ['payload_too_large'], 429: ['rate_limited'] },
     });
+    expect(post?.responses[409]).toEqual({ $ref: '#/components/responses/Conflict', description: '`thing_taken`' });
     expect(get?.description).toContain('curl -X GET "$BASE_URL/api/v1/things?limit=1"');
   });
 });

@@ -2,9 +2,12 @@ import { type INestApplication, Injectable, type Type } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { API_PREFIX } from '@rmm/contracts';
+import { describeDeprecation } from './deprecated.decorator.js';
 import { ERROR_BODY_SCHEMA, ERROR_RESPONSE } from './error-body.schema.js';
 import { addErrorCodes, errorCodesOf, pipelineErrorCodes } from './error-codes.decorator.js';
+import { declareErrorResponses } from './error-responses.js';
 import { addExamples, type OperationExamples } from './operation-examples.js';
+import { headerComponents } from './response-headers.js';
 
 export type OpenApiOperation = NonNullable<OpenAPIObject['paths'][string]['get']> & Record<`x-${string}`, unknown>;
 
@@ -20,6 +23,8 @@ export type OperationDescriber = (operation: OpenApiOperation, route: OpenApiRou
 export interface OpenApiInfo {
   title: string;
   description: string;
+  /** The groups of operations. */
+  tags?: readonly { name: string; description: string }[];
   /** Recorded calls; read when the document is built. */
   examples?: () => OperationExamples;
 }
@@ -27,6 +32,12 @@ export interface OpenApiInfo {
 /** Names of the security schemes a describer may refer to. */
 export const BEARER_SCHEME = 'bearer';
 export const API_KEY_SCHEME = 'apiKey';
+
+/** Returns contact and license of a document. */
+export const apiOwner = (serverUrl: string) => ({
+  contact: { name: 'API support', url: `${serverUrl.replace(/\/+$/, '')}/docs` },
+  license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+});
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const;
 
@@ -70,22 +81,28 @@ export class OpenApiDocuments {
       .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, BEARER_SCHEME)
       .addApiKey({ type: 'apiKey', in: 'header', name: 'X-API-Key' }, API_KEY_SCHEME)
       .build();
+    Object.assign(base.info, apiOwner(serverUrl));
+    base.tags = [...(info.tags ?? [])];
     const examples = info.examples?.() ?? {};
     const routes = this.routesById();
     const document = SwaggerModule.createDocument(app, base, { operationIdFactory: idOf });
     (document.components ??= {}).schemas = { ErrorBody: ERROR_BODY_SCHEMA, ...document.components.schemas };
+    document.components.headers = headerComponents();
     for (const [path, methods] of Object.entries(document.paths)) {
       for (const method of METHODS) {
         const operation = methods[method] as OpenApiOperation | undefined;
         if (operation === undefined) continue;
         operation.responses['default'] ??= ERROR_RESPONSE;
-        addExamples(operation, method, examples[`${method} ${path.replace(API_PREFIX, '')}`] ?? []);
         const route = routes.get(operation.operationId);
         addErrorCodes(operation, pipelineErrorCodes(method, operation));
-        if (!route) continue;
-        addErrorCodes(operation, errorCodesOf(route.controller));
-        addErrorCodes(operation, errorCodesOf(route.handler));
-        for (const describe of this.describers) describe(operation, route);
+        if (route) {
+          addErrorCodes(operation, errorCodesOf(route.controller));
+          addErrorCodes(operation, errorCodesOf(route.handler));
+          for (const describe of this.describers) describe(operation, route);
+        }
+        declareErrorResponses(document, operation);
+        if (route) describeDeprecation(operation, route.handler);
+        addExamples(operation, method, examples[`${method} ${path.replace(API_PREFIX, '')}`] ?? []);
       }
     }
     return document;

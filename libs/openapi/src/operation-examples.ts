@@ -4,8 +4,8 @@ import type { OpenApiOperation } from './openapi-documents.service.js';
 export interface OperationExample {
   /** With its query string, below the API's base address: `/users?limit=10`. */
   path: string;
-  /** `bearer` where the call carried an access token. */
-  credential?: 'bearer';
+  /** `bearer` where the call carried an access token, `api-key` where it carried a key in `X-API-Key`. */
+  credential?: 'bearer' | 'api-key';
   request?: unknown;
   status: number;
   /** Absent when the response is not JSON. */
@@ -30,10 +30,15 @@ export function addExamples(operation: OpenApiOperation, method: string, example
   operation.description = [operation.description, shellLine(method, first)].filter(Boolean).join('\n\n');
 }
 
+const CREDENTIAL_HEADERS = {
+  bearer: '-H "Authorization: Bearer $TOKEN"',
+  'api-key': '-H "X-API-Key: $API_KEY"',
+};
+
 function shellLine(method: string, { path, credential, request }: OperationExample): string {
   const parts = [
     `curl -X ${method.toUpperCase()} "$BASE_URL/api/v1${path}"`,
-    ...(credential ? ['-H "Authorization: Bearer $TOKEN"'] : []),
+    ...(credential ? [CREDENTIAL_HEADERS[credential]] : []),
     ...(request === undefined
       ? []
       : ["-H 'Content-Type: application/json'", `-d '${JSON.stringify(request).replaceAll("'", "'\\''")}'`]),

@@ -17,6 +17,7 @@ export * from './tokens.js';
 export { configureApp, type AppOptions } from './bootstrap/configure-app.js';
 export * from './bootstrap/start-service.js';
 export { ErrorFilter, toErrorBody, writeError } from './errors/error.filter.js';
+export { Compressed } from './http/compression.js';
 export type { BodyRule } from './http/body.middleware.js';
 export type { AuthenticatedRequest, KitRequest, KitResponse, RequestCaller } from './http/kit-request.types.js';
 export type { ErrorBodyRule, PipelineOptions, TimeoutRule } from './http/request-pipeline.middleware.js';

@@ -8,6 +8,7 @@ import {
   ClientRateLimitGuard,
   ConcurrencyLimits,
   GlobalLimit,
+  LIMITS_OBSERVER,
   LIMITS_REDIS,
   RATE_LIMITS_CONFIG,
   RateLimits,
@@ -21,6 +22,7 @@ import { ServiceEndpoints } from './http/service-endpoints.middleware.js';
 import { JobScheduler } from './jobs/job-scheduler.service.js';
 import { Logger } from './logging/logger.service.js';
 import { MetricsRegistry } from './metrics/metrics-registry.service.js';
+import { RateLimitMetrics, ServiceMetrics } from './metrics/service.metrics.js';
 import { RedisConnections } from './redis/redis-connections.service.js';
 import { Clock } from './time/clock.service.js';
 import { FLEET_CONFIG, SERVICE_NAME } from './tokens.js';
@@ -34,7 +36,15 @@ const SHARED = [
   RateLimits,
   RedisConnections,
 ];
-const INTERNAL = [GlobalLimit, JobScheduler, ReadinessService, RequestObserver, RequestPipeline, ServiceEndpoints];
+const INTERNAL = [
+  GlobalLimit,
+  JobScheduler,
+  ReadinessService,
+  RequestObserver,
+  RequestPipeline,
+  ServiceEndpoints,
+  ServiceMetrics,
+];
 
 /** Global: configuration, clock, log, health, metrics, Redis, limits and OpenAPI for every feature of a service. */
 @Module({ imports: [DiscoveryModule, ScheduleModule.forRoot(), TerminusModule.forRoot({ logger: false })] })
@@ -44,6 +54,7 @@ export class ServiceKitModule {
       { provide: FLEET_CONFIG, useValue: config },
       { provide: SERVICE_NAME, useValue: service },
       { provide: RATE_LIMITS_CONFIG, useValue: config },
+      { provide: LIMITS_OBSERVER, useClass: RateLimitMetrics },
       { provide: LIMITS_REDIS, useExisting: RedisConnections },
       { provide: Logger, useFactory: () => Logger.create({ service, level: config.logLevel }) },
       ...SHARED,

@@ -1,6 +1,7 @@
 import { Body, Controller, Delete, Get, Module, Post, Query, Req, Res } from '@nestjs/common';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { Test } from '@nestjs/testing';
+import type { Response } from 'express';
 import type { Server } from 'node:http';
 import { type RateLimit, RateLimits } from '@rmm/rate-limits';
 import {
@@ -20,7 +21,9 @@ import {
   type AuthenticatedRequest,
   ConflictError,
   configureApp,
+  Compressed,
   currentContext,
+  Deprecated,
   type FleetConfig,
   HealthRegistry,
   Logger,
@@ -90,6 +93,25 @@ class ThingsController {
     return { text: file.toString(), requestId: currentContext()?.requestId };
   }
 
+  @Get('old')
+  @Deprecated({ since: '2026-01-15', sunset: '2026-12-01', successor: 'GET /things' })
+  listOld(@Query() query: ThingQueryDto): object {
+    return { ...query };
+  }
+
+  @Get('many')
+  @Compressed()
+  listMany(@Query('count') count: string, @Query('tag') tag: string, @Res({ passthrough: true }) response: Response) {
+    if (!count) throw new ThingTaken(undefined, { message: 'Take another. '.repeat(200) });
+    if (tag) response.setHeader('ETag', tag);
+    return { data: Array.from({ length: Number(count) }, (_, index) => ({ index, name: `Thing ${index}` })) };
+  }
+
+  @Get('long')
+  listLong(): object {
+    return { text: 'long '.repeat(1_000) };
+  }
+
   @Get('context')
   context(): object {
     return { ...currentContext() };
@@ -115,6 +137,12 @@ class ThingsController {
   asUser(@Req() request: AuthenticatedRequest): object {
     request.caller = { actor: { type: 'user', id: 'u-1' }, partnerId: 'p-1', orgId: null, userId: 'u-1' };
     return {};
+  }
+
+  @Post('as-key')
+  asKey(@Req() request: AuthenticatedRequest): object {
+    request.caller = { actor: { type: 'api_key', id: 'k-1' }, partnerId: 'p-1', orgId: 'o-1' };
+    return { text: 'x'.repeat(1_000) };
   }
 
   @Get('slow')

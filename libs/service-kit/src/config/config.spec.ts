@@ -39,6 +39,7 @@ describe('the configuration of every service', () => {
       globalRateLimitPerMinute: 300,
       shutdownGraceSeconds: 20,
       shutdownDelaySeconds: 0,
+      version: 'local',
       jwtIssuer: 'service-identity',
       jwtAudience: 'service-api',
     });

@@ -13,6 +13,8 @@ export interface FleetConfig extends RateLimitsConfig {
   isProduction: boolean;
   isHosted: boolean;
   logLevel: LogLevel;
+  /** The release, as the build names it; compared between instances. */
+  version: string;
   port: number;
   /** Address the port is opened on; all interfaces when it is undefined. */
   bindAddress?: string;
@@ -26,6 +28,7 @@ export interface FleetConfig extends RateLimitsConfig {
   natsUrl: string;
   /** `{base_url}`, without a trailing slash. */
   publicApiUrl: string;
+  /** The target of links in mails and of sign-in; the account pages of identity unless another console is set. */
   publicAppUrl: string;
   corsOrigins: readonly string[];
   trustedProxyCidrs: readonly Cidr[];
@@ -54,7 +57,7 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
   const nodeEnv = v.enum('NODE_ENV', ['development', 'test', 'production'], { default: 'development' });
   const port = v.integer('PORT', { min: 0, max: 65_535, default: DEFAULT_PORTS[service] });
   const publicApiUrl = withoutSlash(v.url('PUBLIC_API_URL', { protocols: HTTP })) ?? 'http://localhost:8080';
-  const publicAppUrl = withoutSlash(v.url('PUBLIC_APP_URL', { protocols: HTTP })) ?? publicApiUrl;
+  const publicAppUrl = withoutSlash(v.url('PUBLIC_APP_URL', { protocols: HTTP })) ?? `${publicApiUrl}/account`;
   const isProduction = nodeEnv === 'production';
   const graceSeconds = service === 'webhook-dispatcher' ? 45 : 20; // an attempt in flight lasts up to 30 s
   const config: FleetConfig = {
@@ -63,6 +66,7 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
     isProduction,
     isHosted: v.string('IS_HOSTED') !== 'false',
     logLevel: v.enum('LOG_LEVEL', LOG_LEVELS, { default: 'info' }),
+    version: v.string('BUILD_VERSION', { pattern: /^[\w.+-]{1,64}$/, default: 'local' }),
     port,
     bindAddress: v.string('BIND_ADDRESS'),
     databaseUrl: v.url('DATABASE_URL', { protocols: POSTGRES, required: true, secret: true }),

@@ -5,10 +5,15 @@ import type { KitRequest, KitResponse } from '../http/kit-request.types.js';
 import { loggedPath } from '../http/logged-path.js';
 import { Logger } from '../logging/logger.service.js';
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 /** Global: turns every error of a handler into the error body. */
 @Catch()
 @Injectable()
 export class ErrorFilter implements ExceptionFilter {
+  /** Override for protocols with a media type of their own. */
+  protected readonly contentType: string = JSON_TYPE;
+
   constructor(@Inject(Logger) private readonly logger: Logger) {}
 
   catch(thrown: unknown, host: ArgumentsHost): void {
@@ -19,7 +24,10 @@ export class ErrorFilter implements ExceptionFilter {
     if (response.writableEnded) return; // after the time limit of the request has responded
     const error = this.translate(thrown);
     logError(this.logger, error, request);
-    writeError(response, error, request.requestId, (...given) => this.toBody(...given));
+    writeError(response, error, request.requestId, {
+      toBody: (...given) => this.toBody(...given),
+      contentType: this.contentType,
+    });
   }
 
   /** Override for routes with other codes or texts, and use the filter on their controllers. */
@@ -59,15 +67,21 @@ export function toErrorBody(error: DomainError, requestId: string): ErrorBody {
 /** Returns the body of an error for its caller. */
 export type ToErrorBody = (error: DomainError, requestId: string) => object;
 
+/** The body of errors of a protocol of its own. */
+export interface ErrorForm {
+  toBody?: ToErrorBody;
+  contentType?: string;
+}
+
 /**
  * Writes an error response; only destroys the connection when a response has already begun.
- * @param toBody  for protocols with another error body
+ * @param form  for protocols with another error body
  */
 export function writeError(
   response: KitResponse,
   error: DomainError,
   requestId: string,
-  toBody: ToErrorBody = toErrorBody,
+  { toBody = toErrorBody, contentType = JSON_TYPE }: ErrorForm = {},
 ): void {
   if (response.headersSent) {
     if (!response.writableEnded) response.destroy();
@@ -79,7 +93,7 @@ export function writeError(
   for (const [name, value] of Object.entries(error.headers ?? {})) response.setHeader(name, value);
   const retryAfter = retryAfterOf(error);
   if (retryAfter !== undefined) response.setHeader('Retry-After', String(retryAfter));
-  response.setHeader('Content-Type', 'application/json; charset=utf-8');
+  response.setHeader('Content-Type', contentType);
   response.setHeader('Content-Length', Buffer.byteLength(text));
   response.end(text);
 }

@@ -7,6 +7,17 @@ describe('HealthRegistry', () => {
     expect(registry.checks.size).toBe(0);
   });
 
+  it('calls listeners once when the service was asked to stop', () => {
+    const registry = new HealthRegistry();
+    const listener = jest.fn();
+    registry.onDraining(listener);
+    registry.state = 'ready';
+    expect(listener).not.toHaveBeenCalled();
+    registry.state = 'draining';
+    registry.state = 'draining';
+    expect(listener).toHaveBeenCalledTimes(1);
+  });
+
   it('has one check for each dependency, the one registered last', async () => {
     const registry = new HealthRegistry();
     registry.register('redis', () => Promise.reject(new Error('replaced')));

@@ -46,6 +46,12 @@ describe('clientAddress', () => {
       { 'x-forwarded-for': '1.1.1.1, nonsense, 10.0.0.2' },
       '10.0.0.2',
     ],
+    [
+      'the peer when the hop is longer than any address',
+      '10.0.0.1',
+      { 'x-forwarded-for': `fe80::1%${'a'.repeat(80)}` },
+      '10.0.0.1',
+    ],
     ['the peer when the only hop is no address', '10.0.0.1', { 'x-forwarded-for': 'unknown' }, '10.0.0.1'],
     ['unknown when the socket is closed', undefined, { 'x-forwarded-for': '1.1.1.1' }, null],
   ])('is %s', async (_, peer, headers, expected) => {

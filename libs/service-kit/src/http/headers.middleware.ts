@@ -11,9 +11,11 @@ const SECURITY_HEADERS = headersOf(
 );
 const HSTS_HEADERS = headersOf(helmet.hsts({ maxAge: 31_536_000, includeSubDomains: true, preload: true }));
 const EXPOSED_HEADERS =
-  'Content-Length,X-Request-Id,Retry-After,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,Idempotency-Replayed';
+  'Content-Length,ETag,X-Request-Id,Retry-After,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,RateLimit,' +
+  'RateLimit-Policy,Idempotency-Replayed,Deprecation,Sunset,Link';
 const ALLOWED_HEADERS =
-  'Authorization,Content-Type,X-API-Key,X-Service-CSRF,X-Request-Id,Idempotency-Key,X-Idempotency-Key,traceparent';
+  'Authorization,Content-Type,X-API-Key,X-Service-CSRF,X-Request-Id,Idempotency-Key,X-Idempotency-Key,If-None-Match,' +
+  'traceparent';
 
 /** Returns the headers that helmet sets. They are the same for every response, so it does not run for each. */
 function headersOf(...middleware: RequestHandler[]): Map<string, string> {

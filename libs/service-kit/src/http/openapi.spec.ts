@@ -31,6 +31,30 @@ describe('the OpenAPI document of a service', () => {
     expect(body.components.schemas.ErrorBody.required).toContain('requestId');
   });
 
+  it('marks a deprecated operation', async () => {
+    const { body } = await request(tiny.server).get('/openapi.json');
+    const { get } = body.paths['/api/v1/things/old'];
+    expect(get).toMatchObject({ deprecated: true, 'x-sunset': '2026-12-01' });
+    expect(get.responses['200'].headers.Sunset).toMatchObject({ schema: { type: 'string' } });
+    expect(body.paths['/api/v1/things'].get.deprecated).toBeUndefined();
+  });
+
+  it('declares a deprecated operation in its responses too, refused ones included', async () => {
+    for (const [path, status] of [
+      ['/api/v1/things/old', 200],
+      ['/api/v1/things/old?limit=none', 400],
+    ] as const) {
+      const response = await request(tiny.server).get(path).expect(status);
+      expect(response.headers).toMatchObject({
+        deprecation: '@1768435200',
+        sunset: 'Tue, 01 Dec 2026 00:00:00 GMT',
+        link: '</docs>; rel="deprecation"; type="text/html", </docs>; rel="sunset"; type="text/html"',
+      });
+    }
+    const current = await request(tiny.server).get('/api/v1/things').expect(200);
+    expect(current.headers).not.toHaveProperty('deprecation');
+  });
+
   it('describes fields by the decorators that check them', async () => {
     const { body } = await request(tiny.server).get('/openapi.json');
     expect(body.components.schemas.ThingDto).toMatchObject({

@@ -5,6 +5,8 @@ export interface PathRule {
   path: string;
   /** Applies to this path only, not to those below it. */
   exact?: true;
+  /** The path is that of a page outside /api/v1. */
+  unprefixed?: true;
 }
 
 /** Finds the rule with the longest matching path. */
@@ -23,7 +25,7 @@ export class PathRules<R extends PathRule> {
   }
 }
 
-function patternOf({ path, exact }: PathRule): RegExp {
+function patternOf({ path, exact, unprefixed }: PathRule): RegExp {
   const escaped = path.replace(/[.*+?^${}()|[\]\\]/g, '\\$&').replace(/:[A-Za-z]+/g, '[^/]+');
-  return new RegExp(`^${API_PREFIX}${escaped}${exact ? '/?$' : '(?:/|$)'}`, 'i');
+  return new RegExp(`^${unprefixed ? '' : API_PREFIX}${escaped}${exact ? '/?$' : '(?:/|$)'}`, 'i');
 }

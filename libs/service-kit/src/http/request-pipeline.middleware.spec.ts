@@ -15,6 +15,7 @@ describe('the request pipeline', () => {
       REDIS_URL: stores.redisUrl,
       TRUSTED_PROXY_CIDRS: '127.0.0.0/8, ::1/128',
       GLOBAL_RATE_LIMIT_PER_MINUTE: '5',
+      BUILD_VERSION: '1.2.3-spec',
       CORS_ORIGINS: 'https://app.fleet.example, https://other.example',
     });
   });
@@ -160,18 +161,52 @@ describe('the request pipeline', () => {
     await get('/api/v1/things/as-user').set('X-Request-Id', 'line-3');
     const lineOf = (id: string) => tiny.logged.find((line) => line.requestId === id && line.msg === 'request');
     expect(lineOf('line-2')).toMatchObject({ status: 404, code: 'not_found' });
+    expect(lineOf('line-2')).not.toHaveProperty('actorId');
     expect(lineOf('line-3')).toMatchObject({ status: 200, userId: 'u-1', partnerId: 'p-1' });
     expect(lineOf('line-3')).not.toHaveProperty('orgId');
+  });
+
+  it('logs the key that called, the sizes and the client program', async () => {
+    await request(tiny.server)
+      .post('/api/v1/things/as-key')
+      .set({ 'X-Forwarded-For': '198.51.100.250', 'X-Request-Id': 'line-4', 'User-Agent': `spec/${'1'.repeat(300)}` })
+      .send({ name: 'a' });
+    const line = tiny.logged.find(({ requestId, msg }) => requestId === 'line-4' && msg === 'request');
+    expect(line).toMatchObject({ actorType: 'api_key', actorId: 'k-1', orgId: 'o-1', requestBytes: 12 });
+    expect(line).not.toHaveProperty('userId');
+    expect(line?.userAgent).toHaveLength(200);
+    expect(line?.responseBytes).toBeGreaterThan(1_000); // the body alone has a thousand
+  });
+
+  it('counts refusals of a limit by its name and cause', async () => {
+    const client = '198.51.100.251';
+    for (let sent = 0; sent < 7; sent++) await get('/api/v1/things', client);
+    const { text } = await get('/metrics');
+    expect(text).toMatch(/rmm_rate_limit_refusals_total\{limit="global",reason="limit",service="provisioning"\} [2-9]/);
+  });
+
+  it('shows the build and the state of the dependencies', async () => {
+    const health = tiny.app.get(HealthRegistry);
+    const scrape = async () => (await get('/metrics')).text;
+    const text = await scrape();
+    expect(text).toContain(`rmm_build_info{version="1.2.3-spec",node="${process.version}",service="provisioning"} 1`);
+    expect(text).toContain('rmm_dependency_up{dependency="redis",service="provisioning"} 1');
+    expect(text).toContain('rmm_ready{service="provisioning"} 1');
+    health.register('broken', () => Promise.reject(new Error('away')));
+    const broken = await scrape();
+    expect(broken).toContain('rmm_dependency_up{dependency="broken",service="provisioning"} 0');
+    expect(broken).toContain('rmm_ready{service="provisioning"} 0');
+    health.checks.delete('broken');
   });
 
   it('counts request times by route and status', async () => {
     await get('/api/v1/nowhere/at/all');
     const { text } = await get('/metrics');
     expect(text).toContain(
-      'rmm_http_request_duration_seconds_count{service="provisioning",method="GET",route="none",status="404"}',
+      'rmm_http_requests_total{class="none",method="GET",route="none",status="404",service="provisioning"}',
     );
     expect(text).toMatch(
-      /_bucket\{le="\+Inf",service="provisioning",method="GET",route="\/api\/v1\/things",status="200"\} \d+/,
+      /_bucket\{le="\+Inf",service="provisioning",class="read",method="GET",route="\/api\/v1\/things"\} \d+/,
     );
     expect(text).toContain('rmm_http_requests_in_flight');
   });
@@ -188,19 +223,30 @@ describe('the request pipeline', () => {
     expect((await get('/health/ready')).body).toEqual({ status: 'ok', state: 'ready', checks: { redis: 'up' } });
   });
 
-  it('responds with the error body to bytes that are not HTTP', async () => {
-    await new Promise<void>((resolve) => tiny.server.listen(0, '127.0.0.1', resolve));
+  it.each([
+    ['400 to a peer that does not speak HTTP', 'NONSENSE', 400, 'bad_request'],
+    [
+      '431 to a request with more than 16 KB of headers',
+      `GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(17 * 1024)}`,
+      431,
+      'request_headers_too_large',
+    ],
+  ])('responds %s, with the body of every error', async (_, head, status, code) => {
+    if (!tiny.server.listening) await new Promise<void>((resolve) => tiny.server.listen(0, resolve));
     const { port } = tiny.server.address() as AddressInfo;
     const reply = await new Promise<string>((resolve, reject) => {
       let text = '';
-      const socket = connect(port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'));
+      const socket = connect(port, '127.0.0.1', () => socket.write(`${head}\r\n\r\n`));
       socket
         .on('data', (chunk: Buffer) => (text += chunk.toString()))
         .on('end', () => resolve(text))
         .on('error', reject);
     });
-    expect(reply).toMatch(/^HTTP\/1\.1 400 /);
-    expect(reply).toContain('"code":"bad_request"');
+    const [headers = '', body = ''] = reply.split('\r\n\r\n');
+    const { requestId } = JSON.parse(body) as { requestId: string };
+    expect(headers).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(headers).toContain(`X-Request-Id: ${requestId}`);
+    expect(JSON.parse(body)).toMatchObject({ code });
   });
 });
 

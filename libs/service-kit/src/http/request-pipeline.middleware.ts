@@ -28,6 +28,8 @@ export interface TimeoutRule extends PathRule {
 /** Routes with other error bodies, also for errors before the router: body limits, rate limits, timeouts. */
 export interface ErrorBodyRule extends PathRule {
   toBody: ToErrorBody;
+  /** `application/json` unless named. */
+  contentType?: string;
 }
 
 export interface PipelineOptions {
@@ -84,7 +86,7 @@ export class RequestPipeline implements OnApplicationBootstrap {
     setSecurityHeaders(request, response);
     this.setCorsHeaders(request, response);
     if (this.endpoints.handle(request, response)) return;
-    this.observer.observe(request, response);
+    this.observer.observe(request, response, this.timeouts.find(request.pathname) !== undefined);
     try {
       if (this.health.state === 'starting') throw new UnavailableError();
       if (this.config.forceHttps && !request.secure) {
@@ -131,7 +133,7 @@ export class RequestPipeline implements OnApplicationBootstrap {
 
   private refuse(request: Req, response: Res, error: DomainError): void {
     logError(this.logger, error, request);
-    writeError(response, error, request.requestId, this.errorBodies.find(request.pathname)?.toBody);
+    writeError(response, error, request.requestId, this.errorBodies.find(request.pathname));
   }
 
   /**

@@ -26,6 +26,12 @@ describe('MetricsRegistry', () => {
     expect(await metrics.registry.metrics()).toContain('rmm_spec_size{service="identity"} 7');
   });
 
+  it('serves the other metrics when a gauge cannot read its value', async () => {
+    metrics.gauge({ name: 'rmm_spec_hanging', help: 'Spec', collect: () => new Promise(() => undefined) });
+    metrics.counter({ name: 'rmm_spec_total', help: 'Spec' }).inc();
+    expect(await metrics.registry.metrics()).toContain('rmm_spec_total{service="identity"} 1');
+  }, 4_500);
+
   it('counts observations in the buckets of a histogram', async () => {
     const histogram = metrics.histogram({ name: 'rmm_spec_seconds', help: 'Spec', buckets: [0.1, 1] });
     [0.05, 0.5, 5].forEach((seconds) => histogram.observe(seconds));

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import prometheus from 'prom-client';
 import type { ServiceName } from '@rmm/contracts';
 import { SERVICE_NAME } from '../tokens.js';
@@ -8,6 +9,9 @@ interface MetricOptions<L extends string> {
   help: string;
   labelNames?: readonly L[];
 }
+
+/** The time that a gauge has to read its value; longer than a health check may take; in milliseconds. */
+const COLLECT_TIMEOUT_MS = 3_000;
 
 /** The Prometheus metrics of this process at `/metrics`. Our names begin with `rmm_`; labels have few values. */
 @Injectable()
@@ -22,11 +26,16 @@ export class MetricsRegistry {
     return new prometheus.Counter({ ...options, registers: [this.registry] });
   }
 
-  /** `collect` sets the value when Prometheus asks. */
+  /**
+   * `collect` sets the value when Prometheus asks. After three seconds the other metrics are served without it, and the
+   * gauge keeps its last value: a scrape that waits for a dependency that hangs would lose them all.
+   */
   gauge<L extends string>(
     options: MetricOptions<L> & { collect?: (this: prometheus.Gauge<L>) => void | Promise<void> },
   ): prometheus.Gauge<L> {
-    return new prometheus.Gauge({ ...options, registers: [this.registry] });
+    const { collect, ...others } = options;
+    const limited: typeof collect = collect && limitTime(collect);
+    return new prometheus.Gauge({ ...others, ...(limited && { collect: limited }), registers: [this.registry] });
   }
 
   /** `buckets` in the unit of the name, seconds as a rule. */
@@ -38,4 +47,12 @@ export class MetricsRegistry {
   collectProcessMetrics(): void {
     prometheus.collectDefaultMetrics({ register: this.registry });
   }
+}
+
+function limitTime<L extends string>(collect: (this: prometheus.Gauge<L>) => void | Promise<void>) {
+  return function (this: prometheus.Gauge<L>): void | Promise<void> {
+    const collected = collect.call(this);
+    if (!(collected instanceof Promise)) return;
+    return Promise.race([collected, sleep(COLLECT_TIMEOUT_MS, undefined, { ref: false })]);
+  };
 }

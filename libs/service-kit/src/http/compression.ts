@@ -1,0 +1,55 @@
+import { applyDecorators, UseInterceptors } from '@nestjs/common';
+import type { Response } from 'express';
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { CompressionInterceptor, isCompressible } from './compression.interceptor.js';
+
+/** Below it the headers and the work outweigh what compression saves; in characters of JSON. */
+const MIN_LENGTH = 1_024;
+
+/** Level 4 of 11 takes as long as gzip at its default and saves more. */
+const BROTLI_OPTIONS = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
+
+const [brotliAsync, gzipAsync] = [promisify(brotliCompress), promisify(gzip)];
+
+const ENCODERS = {
+  br: (text: string): Promise<Buffer> => brotliAsync(text, BROTLI_OPTIONS),
+  gzip: (text: string): Promise<Buffer> => gzipAsync(text),
+};
+
+type Encoding = keyof typeof ENCODERS;
+
+/**
+ * Compresses the JSON of successful GET responses with brotli or gzip when the client accepts it. Only for routes whose
+ * responses contain no secret: the length of a compressed response reveals parts of it to those who can add text to it
+ * and watch it (BREACH).
+ * @see docs/reference/requests.md
+ */
+export const Compressed = (): ClassDecorator & MethodDecorator =>
+  applyDecorators(UseInterceptors(CompressionInterceptor));
+
+/**
+ * Returns the encoding for a response, undefined when it is to be sent as it is: not declared, too short, or with a strong
+ * entity tag, which names the exact bytes.
+ */
+export function encodingFor(response: Response, length: number): Encoding | undefined {
+  const { req: request, statusCode } = response;
+  const tag = response.getHeader('ETag');
+  if (!isCompressible(response) || request.method !== 'GET' || statusCode !== 200) return undefined;
+  if (length < MIN_LENGTH || (typeof tag === 'string' && !tag.startsWith('W/'))) return undefined;
+  const accepted = request.acceptsEncodings('br', 'gzip', 'identity');
+  return accepted === 'br' || accepted === 'gzip' ? accepted : undefined;
+}
+
+/** Compresses outside of the event loop and ends the response, unless its time limit has ended it meanwhile. */
+export async function endCompressed(response: Response, text: string, encoding: Encoding): Promise<void> {
+  try {
+    const bytes = await ENCODERS[encoding](text);
+    if (response.headersSent || response.destroyed) return;
+    response.setHeader('Content-Encoding', encoding);
+    response.setHeader('Content-Length', bytes.length);
+    response.end(bytes);
+  } catch {
+    response.destroy(); // without memory; a part of the response may be sent
+  }
+}
