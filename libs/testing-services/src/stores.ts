@@ -1,13 +1,16 @@
 import { findStores } from './addresses.js';
 import { openTcpProxy, type TcpProxy } from './tcp-proxy.js';
-import { createDatabase, type TestDatabase } from './test-database.js';
+import { createDatabase, type Preparation, type TestDatabase } from './test-database.js';
 import { type NatsOptions, startNats, type TestNats } from './test-nats.js';
 import { startRedis, type TestRedis } from './test-redis.js';
 
 /** The stores of one spec file; nothing of them is shared with another one, so that spec files run side by side. */
 export interface Stores {
-  /** A fresh database with, per schema, an owner, a service and a worker login. */
-  createDatabase<Schema extends string>(schemas: readonly Schema[]): Promise<TestDatabase<Schema>>;
+  /** A fresh database with, per schema, an owner, a service and a worker login; prepared if wanted. */
+  createDatabase<Schema extends string>(
+    schemas: readonly Schema[],
+    preparation?: Preparation<Schema>,
+  ): Promise<TestDatabase<Schema>>;
   /** A Redis server of this spec file's own, running. */
   redis: TestRedis;
   redisUrl: string;
@@ -34,8 +37,8 @@ export async function startStores(): Promise<Stores> {
     return {
       redis,
       redisUrl: redis.url,
-      createDatabase: async (schemas) => {
-        const database = await createDatabase(found.addresses.postgresUrl, schemas);
+      createDatabase: async (schemas, preparation) => {
+        const database = await createDatabase(found.addresses.postgresUrl, schemas, preparation);
         undo.push(() => database.drop());
         return database;
       },

@@ -19,15 +19,59 @@ export interface TestDatabase<Schema extends string = string> {
   drop(): Promise<void>;
 }
 
+/** Fills a database before the spec file gets it. */
+export interface Preparation<Schema extends string = string> {
+  /** Differs whenever `run` leads to another result. */
+  key: string;
+  run: (urls: Record<Schema, SchemaUrls>) => Promise<unknown>;
+}
+
 const ROLE_LOCK = 'rmm.testing.roles';
 const LOGINS = ['owner', 'service', 'worker'] as const;
 
-/** @param postgresUrl a login that may create roles and databases */
+/**
+ * Creates a database. The first caller of a preparation runs it, the later ones copy the result: migrations take ten times
+ * as long as a copy.
+ * @param postgresUrl a login that may create roles and databases
+ */
 export async function createDatabase<Schema extends string>(
   postgresUrl: string,
   schemas: readonly Schema[],
+  preparation?: Preparation<Schema>,
 ): Promise<TestDatabase<Schema>> {
-  const name = `rmm_test_${process.pid}_${randomBytes(4).toString('hex')}`;
+  if (!preparation) return createEmptyDatabase(postgresUrl, schemas);
+  const template = await preparedTemplate(postgresUrl, schemas, preparation);
+  const name = freshName();
+  await asAdmin(postgresUrl, (admin) => admin.query(`create database ${name} template ${template}`));
+  return handleOf(postgresUrl, name, schemas);
+}
+
+/** Creates the template of a preparation unless it exists; its name is given once it is complete. @returns its name */
+async function preparedTemplate<Schema extends string>(
+  postgresUrl: string,
+  schemas: readonly Schema[],
+  { key, run }: Preparation<Schema>,
+): Promise<string> {
+  const hash = createHash('sha256')
+    .update(JSON.stringify([schemas, key]))
+    .digest('hex');
+  const template = `rmm_template_${hash.slice(0, 32)}`;
+  await asAdmin(postgresUrl, async (admin) => {
+    await admin.query('select pg_advisory_lock(hashtextextended($1, 0))', [template]);
+    const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
+    if (rowCount) return;
+    const database = await createEmptyDatabase(postgresUrl, schemas);
+    await run(database.urls);
+    await admin.query(`alter database ${nameOf(database.adminUrl)} rename to ${template}`);
+  });
+  return template;
+}
+
+async function createEmptyDatabase<Schema extends string>(
+  postgresUrl: string,
+  schemas: readonly Schema[],
+): Promise<TestDatabase<Schema>> {
+  const name = freshName();
   await asAdmin(postgresUrl, async (admin) => {
     await createRoles(admin, schemas);
     await admin.query(`create database ${name} template template0 encoding 'UTF8'`);
@@ -42,6 +86,18 @@ export async function createDatabase<Schema extends string>(
       );
     }
   });
+  return handleOf(postgresUrl, name, schemas);
+}
+
+const freshName = (): string => `rmm_test_${process.pid}_${randomBytes(4).toString('hex')}`;
+const nameOf = (url: string): string => new URL(url).pathname.slice(1);
+
+function handleOf<Schema extends string>(
+  postgresUrl: string,
+  name: string,
+  schemas: readonly Schema[],
+): TestDatabase<Schema> {
+  const adminUrl = at(postgresUrl, name);
   const urls = Object.fromEntries(schemas.map((schema) => [schema, urlsOf(adminUrl, schema)]));
   return {
     adminUrl,

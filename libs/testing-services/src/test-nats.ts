@@ -23,6 +23,8 @@ export interface TestNats {
 export interface NatsOptions {
   /** One login per service with just its permissions, as in production; otherwise one login that may do everything. */
   logins?: boolean;
+  /** Storage limit of the streams of the account; none by default. */
+  maxStorageBytes?: number;
 }
 
 const ADMIN = 'fleet';
@@ -32,7 +34,7 @@ export async function startNats(addresses: StoreAddresses, options: NatsOptions 
   const password = randomBytes(12).toString('hex');
   const permissions = options.logins ? await servicePermissions() : {};
   const config = path.join(folder, 'nats.conf');
-  await writeFile(config, configuration(folder, password, permissions), { mode: 0o600 });
+  await writeFile(config, configuration(folder, password, permissions, options), { mode: 0o600 });
   const server = new LocalServer({
     name: 'NATS',
     command: addresses.natsBin,
@@ -59,14 +61,21 @@ export async function startNats(addresses: StoreAddresses, options: NatsOptions 
   };
 }
 
-function configuration(folder: string, password: string, permissions: Record<string, unknown>): string {
+function configuration(
+  folder: string,
+  password: string,
+  permissions: Record<string, unknown>,
+  { maxStorageBytes }: NatsOptions,
+): string {
   const users = [
     { user: ADMIN, password },
     ...Object.entries(permissions).map(([user, allowed]) => ({ user, password, permissions: allowed })),
   ];
   return [
     `jetstream { store_dir: ${JSON.stringify(folder)}, max_memory_store: 256MB, max_file_store: 2GB }`,
-    `authorization: ${JSON.stringify({ users })}`,
+    maxStorageBytes === undefined
+      ? `authorization: ${JSON.stringify({ users })}`
+      : `accounts: ${JSON.stringify({ FLEET: { jetstream: { max_file: maxStorageBytes }, users } })}`,
   ].join('\n');
 }
 

@@ -37,6 +37,9 @@ export class ApiClient {
   post(path: string, body?: unknown): Promise<ApiResponse> {
     return this.send('POST', path, body);
   }
+  put(path: string, body?: unknown): Promise<ApiResponse> {
+    return this.send('PUT', path, body);
+  }
   patch(path: string, body?: unknown): Promise<ApiResponse> {
     return this.send('PATCH', path, body);
   }
@@ -45,9 +48,18 @@ export class ApiClient {
   }
 
   /** @param path  below /api/v1, or an absolute path of the base URL when it begins with `//` */
-  async send(method: string, path: string, body?: unknown, raw: { contentType?: string } = {}): Promise<ApiResponse> {
+  async send(
+    method: string,
+    path: string,
+    body?: unknown,
+    raw: { contentType?: string; headers?: Record<string, string> } = {},
+  ): Promise<ApiResponse> {
     const url = path.startsWith('//') ? `${this.baseUrl}${path.slice(1)}` : `${this.baseUrl}/api/v1${path}`;
-    const headers: Record<string, string> = { 'x-forwarded-for': this.address, ...this.credentials.headers };
+    const headers: Record<string, string> = {
+      'x-forwarded-for': this.address,
+      ...this.credentials.headers,
+      ...raw.headers,
+    };
     if (this.credentials.bearer) headers['authorization'] = `Bearer ${this.credentials.bearer}`;
     if (this.credentials.apiKey) headers['x-api-key'] = this.credentials.apiKey;
     const cookies = Object.entries(this.credentials.cookies ?? {});

@@ -6,6 +6,7 @@ import {
   IDENTITY_ACCESS_IN_ORGANIZATION,
   IDENTITY_ACCESS_RESOLVE,
   IDENTITY_MAIL_SEND,
+  IDENTITY_ORGANIZATIONS_IN_USE,
   IDENTITY_SECURITY_POLICY_APPLY,
   type AccessChanged,
   type AccessInOrganization,
@@ -15,6 +16,7 @@ import {
   type AccessSnapshot,
   type ApplySecurityPolicyRequest,
   type MailSendRequest,
+  type OrganizationsInUseRequest,
   type PartnerState,
 } from '@rmm/contracts';
 import { Broadcasts, NatsLink } from '@rmm/messaging';
@@ -45,6 +47,8 @@ export class FakeIdentity {
   onApplyPolicy: (request: ApplySecurityPolicyRequest) => object | undefined = () => undefined;
   /** The mails identity was asked to send, oldest first. */
   readonly mails: MailSendRequest[] = [];
+  /** Organizations with members, invitations or login providers. */
+  readonly organizationsInUse = new Set<string>();
   private readonly broadcasts: Broadcasts;
   private readonly partners: FakePartners;
   private heartbeat?: NodeJS.Timeout;
@@ -156,6 +160,13 @@ export class FakeIdentity {
       callback: (_, message) => {
         this.mails.push(message.json<MailSendRequest>());
         message.respond(JSON.stringify({ value: { accepted: true } }));
+      },
+    });
+    this.link.connection.subscribe(IDENTITY_ORGANIZATIONS_IN_USE.subject, {
+      callback: (_, message) => {
+        const { orgIds } = message.json<OrganizationsInUseRequest>();
+        const used = orgIds.filter((orgId) => this.organizationsInUse.has(orgId));
+        message.respond(JSON.stringify({ value: { orgIds: used } }));
       },
     });
     this.heartbeat = publishHeartbeats(this.link, 'access.heartbeat');

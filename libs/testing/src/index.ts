@@ -1,7 +1,13 @@
 export * from './api-client.js';
+export * from './certified-provider.js';
 export * from './fleet-handle.js';
+export * from './hostile-provider.js';
 export * from './mailbox-client.js';
+export * from './software-authenticator.js';
 export * from './users.js';
 export * from './totp.js';
+export * from './txt-name-server.js';
 export * from './webhook-receiver.js';
+export * from './fake-psa/fake-psa.js';
+export type { FakeVendorName } from './fake-psa/fake-psa-vendors.js';
 export { eventually } from '@rmm/testing-services';

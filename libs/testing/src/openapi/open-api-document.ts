@@ -37,7 +37,10 @@ export class OpenApiDocument {
 
   /** The operations that do not always respond with 410. */
   get offered(): string[] {
-    return this.operations.filter(({ responses }) => !('410' in responses)).map(({ name }) => name);
+    const succeeds = (status: string) => /^[23]/.test(status);
+    return this.operations
+      .filter(({ responses }) => Object.keys(responses).some(succeeds) || !('410' in responses))
+      .map(({ name }) => name);
   }
 
   /** Lists operations without a summary. */
@@ -89,21 +92,24 @@ export class OpenApiDocument {
     if (status >= 400) return [];
     const name = this.operationOf(call);
     const operation = this.operations.find((candidate) => candidate.name === name);
-    if (operation && status === 304 && '304' in operation.responses) return [];
+    // Without a body.
+    if (operation && [204, 302, 304].includes(status) && String(status) in operation.responses) return [];
     const mediaType = headers['content-type']?.split(';')[0] ?? '';
     if (!operation || !mediaTypesOf(operation, status).includes(mediaType)) {
       return [`${name}: ${status} ${mediaType} is not described`];
     }
     const schema = schemaOf(operation, status);
-    if (mediaType !== 'application/json' || !schema) return [];
+    if (!isJson(mediaType) || !schema) return [];
     return schemaMismatches(schema, body, this.schemas).map((text) => `${name}: ${text}`);
   }
 }
 
 const patternOf = (name: string) => new RegExp(`^${name.replace(/\{\w+\}/g, '[^/]+')}$`);
 
+const isJson = (mediaType: string): boolean => /^application\/(?:scim\+)?json$/.test(mediaType);
+
 const schemaOf = ({ responses }: Operation, status: number | string) =>
-  responses[status]?.content?.['application/json']?.schema;
+  Object.entries(responses[status]?.content ?? {}).find(([mediaType]) => isJson(mediaType))?.[1].schema;
 
 /** Returns the media types of a response; bytes and streams have no schema of ours. */
 const mediaTypesOf = ({ responses }: Operation, status: number | string) =>

@@ -3,7 +3,7 @@ export interface RecordedCall {
   method: string;
   /** Below the API's base address, with its query string. */
   path: string;
-  credential?: 'bearer';
+  credential?: 'bearer' | 'api-key';
   request?: object | string;
   status: number;
   headers: Record<string, string>;
@@ -13,7 +13,7 @@ export interface RecordedCall {
 /** The example of a call on the docs page. */
 export interface RecordedExample {
   path: string;
-  credential?: 'bearer';
+  credential?: 'bearer' | 'api-key';
   request?: unknown;
   status: number;
   response?: unknown;
@@ -59,7 +59,7 @@ export function examplesOf(
     const known = (examples[operationOf(call)] ??= []);
     if (call.status >= 400 || known.length >= PER_OPERATION) continue;
     const { path, credential, request, status, body } = call;
-    const isJson = call.headers['content-type']?.startsWith('application/json');
+    const isJson = /^application\/(?:scim\+)?json/.test(call.headers['content-type'] ?? '');
     known.push(
       withoutRunSpecifics({
         path,
