@@ -1,7 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { AccessModule } from '@rmm/access';
+import { AccessModule, OrganizationErasureModule } from '@rmm/access';
 import { MessagingModule } from '@rmm/messaging';
-import { PersistenceModule } from '@rmm/persistence';
+import { IdempotencyModule, PersistenceModule } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { ApiKeysModule } from './api-keys/api-keys.module.js';
 import { CREDENTIALS_CONFIG, type CredentialsConfig } from './config.js';
@@ -10,6 +10,10 @@ import { ENTITIES } from './entities.js';
 import { KeyLookupModule } from './key-lookup/key-lookup.module.js';
 import { KeyUsageModule } from './key-usage/key-usage.module.js';
 import { MIGRATIONS } from './migrations/index.js';
+import { OrganizationEraserRepository } from './organization-erasure/organization-eraser.repository.js';
+import { OrganizationExportModule } from './organization-export/organization-export.module.js';
+import { OrganizationUseModule } from './organization-use/organization-use.module.js';
+import { PartnerEnrollmentKeysModule } from './partner-enrollment-keys/partner-enrollment-keys.module.js';
 import { PartnerPrincipalsModule } from './partner-principals/partner-principals.module.js';
 import { ServicePrincipalsModule } from './service-principals/service-principals.module.js';
 import { TenantChangesModule } from './tenant-changes/tenant-changes.module.js';
@@ -26,13 +30,18 @@ export class AppModule {
         PersistenceModule.forRoot({ config, schema: 'credentials', entities: ENTITIES, migrations: MIGRATIONS }),
         MessagingModule.forRoot({ config, service: 'credentials' }),
         AccessModule.forRoot({ config, service: 'credentials' }),
+        IdempotencyModule.forRoot({ ttlHours: config.idempotencyTtlHours }),
         TenantChangesModule,
         ApiKeysModule,
         KeyUsageModule,
         EnrollmentKeysModule,
         ServicePrincipalsModule,
         PartnerPrincipalsModule,
+        PartnerEnrollmentKeysModule,
         KeyLookupModule,
+        OrganizationExportModule,
+        OrganizationUseModule,
+        OrganizationErasureModule.forService('credentials', OrganizationEraserRepository),
       ],
       providers: [{ provide: CREDENTIALS_CONFIG, useValue: config }],
       exports: [CREDENTIALS_CONFIG],

@@ -15,6 +15,7 @@ const PRODUCTION = {
   PUBLIC_API_URL: 'https://api.example.com',
   PUBLIC_APP_URL: 'https://app.example.com',
 };
+const SECRETS_KEYRING = JSON.stringify({ a: Buffer.alloc(32, 1).toString('base64') });
 /** Long enough for every use it has. */
 const SECRET = 'a'.repeat(64);
 
@@ -29,7 +30,7 @@ describe('readCredentialsConfig', () => {
   it.each(['ENROLLMENT_KEY_PEPPER', 'APP_ENCRYPTION_KEY', 'SECRET_ENCRYPTION_KEY', 'JWT_SECRET'])(
     'takes %s for the pepper where it is the only one',
     (variable) => {
-      const { enrollmentPeppers } = readCredentialsConfig({ ...PRODUCTION, [variable]: SECRET });
+      const { enrollmentPeppers } = readCredentialsConfig({ ...PRODUCTION, SECRETS_KEYRING, [variable]: SECRET });
       expect(enrollmentPeppers).toEqual({ current: SECRET, legacy: [] });
     },
   );
@@ -37,6 +38,20 @@ describe('readCredentialsConfig', () => {
   it('hashes new keys with ENROLLMENT_KEY_PEPPER when legacy secrets are set too', () => {
     const { enrollmentPeppers } = readCredentialsConfig({ ...GOOD, JWT_SECRET: 'old', ENROLLMENT_KEY_PEPPER: 'new' });
     expect(enrollmentPeppers).toEqual({ current: 'new', legacy: ['old'] });
+  });
+
+  it('requires a sealing key in production', () => {
+    const read = () => readCredentialsConfig({ ...PRODUCTION, ENROLLMENT_KEY_PEPPER: SECRET });
+    expect(read).toThrow(/SECRETS_KEYRING or SECRET_ENCRYPTION_KEY is required/);
+    const { secrets } = readCredentialsConfig({ ...PRODUCTION, ENROLLMENT_KEY_PEPPER: SECRET, SECRETS_KEYRING });
+    expect(secrets.keyRing.activeKid).toBe('a');
+  });
+
+  it('stores responses for a day by default', () => {
+    const hours = (IDEMPOTENCY_TTL_HOURS?: string) =>
+      readCredentialsConfig({ ...GOOD, IDEMPOTENCY_TTL_HOURS }).idempotencyTtlHours;
+    expect([hours(), hours('168')]).toEqual([24, 168]);
+    expect(() => hours('0')).toThrow(/IDEMPOTENCY_TTL_HOURS/);
   });
 
   it('defaults to a lifetime of 30 days and accepts a year at most', () => {

@@ -39,8 +39,7 @@ describe('lists of credentials', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    const partnerId = await service.createPartner();
-    const orgId = await service.createOrganization(partnerId);
+    const { partnerId, orgId } = await service.createTenant();
     await service.admin.query(seedOf(partnerId, orgId));
     callers = {
       system: { scope: 'system' },

@@ -10,6 +10,15 @@ export const serviceOptions: ServiceOptions<CredentialsConfig> = {
   openApi: {
     title: 'Credentials',
     description: 'API keys, enrollment keys, service principals and partner principals.',
+    tags: [
+      { name: 'API keys', description: 'Keys of an organization for scripts and integrations' },
+      { name: 'Enrollment keys', description: 'Keys that agents enroll with' },
+      {
+        name: 'Partner service principals',
+        description: 'Principals of a partner and their keys for the partner interface',
+      },
+      { name: 'Service principals', description: 'Machine identities of an organization that own API keys' },
+    ],
     examples: readExamples,
   },
   microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),

@@ -1,6 +1,7 @@
 import { Test, type TestingModule } from '@nestjs/testing';
 import { randomUUID } from 'node:crypto';
 import { PersistenceModule, TenantDatabase, WorkerDatabase } from '@rmm/persistence';
+import { migratedBy } from '@rmm/persistence/testing';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { readCredentialsConfig } from '../src/config.js';
@@ -20,7 +21,7 @@ export interface CredentialsDatabase {
 /** Opens a migrated database of the service for repository specs. */
 export async function openCredentialsDatabase(): Promise<CredentialsDatabase> {
   const stores = await startStores();
-  const database = await stores.createDatabase(['credentials']);
+  const database = await stores.createDatabase(['credentials'], migratedBy('credentials', MIGRATIONS));
   const { owner, service, worker: workerUrl } = database.urls.credentials;
   const config = readCredentialsConfig({
     NODE_ENV: 'test',

@@ -14,10 +14,12 @@ import {
   subjects,
 } from '@rmm/contracts';
 import { ensureStreams } from '@rmm/messaging';
+import { migratedBy } from '@rmm/persistence/testing';
 import { startFromEnvironment } from '@rmm/service-kit';
 import { FakeIdentity, type FakeUser } from '@rmm/testing/fake-identity';
 import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { AppModule } from '../src/app.module.js';
+import { MIGRATIONS } from '../src/migrations/index.js';
 import { serviceOptions } from '../src/service-options.js';
 import { FakeProvisioning } from './fake-provisioning.js';
 
@@ -53,7 +55,7 @@ export class CredentialsTestApp {
   static async start(extra: NodeJS.ProcessEnv = {}): Promise<CredentialsTestApp> {
     const stores = await startStores();
     const [database, nats] = await Promise.all([
-      stores.createDatabase(['credentials'] as const),
+      stores.createDatabase(['credentials'], migratedBy('credentials', MIGRATIONS)),
       stores.nats({ logins: true }),
     ]);
     const identity = await FakeIdentity.start(nats.adminUrl);
@@ -120,6 +122,12 @@ export class CredentialsTestApp {
     const partnerId = randomUUID();
     await this.publishPartner('partner.created', { partnerId, version: 1, ...more });
     return partnerId;
+  }
+
+  /** Creates a partner with an organization, and the client of its administrator. */
+  async createTenant() {
+    const partnerId = await this.createPartner();
+    return { partnerId, orgId: await this.createOrganization(partnerId), owner: await this.as({ partnerId }) };
   }
 
   publishPartner(type: string, given: Partial<PartnerState> & { partnerId: string; version: number }): Promise<void> {

@@ -9,7 +9,7 @@ import { FakeOrganizations } from '@rmm/testing/fake-tenants';
 export class FakeProvisioning {
   /** Ids of the devices that exist. */
   readonly devices = new Set<string>();
-  /** True: requests for existing devices get no reply. */
+  /** True: requests for sites and existing devices get no reply. */
   unavailable = false;
   private readonly organizations: FakeOrganizations;
   private readonly sites = new Map<string, SiteState>();
@@ -24,6 +24,7 @@ export class FakeProvisioning {
         },
       });
     serve(PROVISIONING_SITES_GET.subject, ({ orgId, siteId }: { orgId: string; siteId: string }) => {
+      if (this.unavailable) return undefined;
       const site = this.sites.get(siteId);
       return { site: site?.orgId === orgId ? site : null };
     });

@@ -9,8 +9,7 @@ describe('reminders of expiring API keys', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    partnerId = await service.createPartner();
-    orgId = await service.createOrganization(partnerId);
+    ({ partnerId, orgId } = await service.createTenant());
   }, 60_000);
   afterAll(() => service?.stop());
 

@@ -14,9 +14,7 @@ describe('ApiKeyLifecycleService', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    partnerId = await service.createPartner();
-    orgId = await service.createOrganization(partnerId);
-    ours = await service.as({ partnerId });
+    ({ partnerId, orgId, owner: ours } = await service.createTenant());
   }, 60_000);
   afterAll(() => service?.stop());
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Any, Not } from 'typeorm';
 import type { UserCaller } from '@rmm/access';
 import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
-import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
+import { inLiveOrganization, liveOrganizations } from '../tenant-changes/live-organizations.repository.js';
 import { ApiKey } from './api-key.entity.js';
 import { ApiKeyNotFound } from './api-key.errors.js';
 import type { ListApiKeysDto } from './dto/list-api-keys.dto.js';
@@ -25,7 +25,12 @@ export class ApiKeysRepository extends TenantRepository<ApiKey> {
   /** Lists a page of the keys of live organizations, newest first. */
   list(caller: UserCaller, { orgId, status, ...page }: ListApiKeysDto): Promise<PageRows<ApiKey>> {
     const isInStatus = status && { sql: `${CURRENT_STATUS} = :status`, params: { status } };
-    return this.listPage(caller, { where: { orgId }, conditions: [inLiveOrganization('apiKey'), isInStatus], page });
+    return this.listPage(caller, {
+      where: { orgId },
+      conditions: [inLiveOrganization('apiKey'), isInStatus],
+      organizations: liveOrganizations('apiKey'),
+      page,
+    });
   }
 
   /** @throws ApiKeyNotFound */

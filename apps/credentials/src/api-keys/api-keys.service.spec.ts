@@ -15,9 +15,7 @@ describe('ApiKeysService', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    partnerId = await service.createPartner();
-    orgId = await service.createOrganization(partnerId);
-    ours = await service.as({ partnerId });
+    ({ partnerId, orgId, owner: ours } = await service.createTenant());
     const other = await service.createPartner();
     theirOrgId = await service.createOrganization(other);
     theirs = await service.as({ partnerId: other });

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { KeyLimitsModule } from '../key-limits/key-limits.module.js';
+import { EnrollmentKeyIssuingService } from './enrollment-key-issuing.service.js';
 import { EnrollmentKeysController } from './enrollment-keys.controller.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
 import { EnrollmentKeysService } from './enrollment-keys.service.js';
@@ -13,11 +14,13 @@ import { SiteDeletionsConsumer } from './site-deletions.consumer.js';
   imports: [KeyLimitsModule],
   controllers: [EnrollmentKeysController, EnrollmentReservationsRpc, SiteDeletionsConsumer],
   providers: [
+    EnrollmentKeyIssuingService,
     EnrollmentKeysService,
     EnrollmentKeysRepository,
     EnrollmentReservationsService,
     EnrollmentReservationsRepository,
     SettleReservationsJob,
   ],
+  exports: [EnrollmentKeyIssuingService],
 })
 export class EnrollmentKeysModule {}

@@ -7,7 +7,7 @@ import {
   type TenantTransaction,
   type WorkerTransaction,
 } from '@rmm/persistence';
-import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
+import { inLiveOrganization, liveOrganizations } from '../tenant-changes/live-organizations.repository.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
 import { EnrollmentKey } from './enrollment-key.entity.js';
 import { EnrollmentKeyNotFound } from './enrollment-key.errors.js';
@@ -15,7 +15,8 @@ import { EnrollmentKeyNotFound } from './enrollment-key.errors.js';
 export type NewEnrollmentKey = Pick<
   EnrollmentKey,
   'partnerId' | 'orgId' | 'siteId' | 'name' | 'keyHash' | 'maxUsage' | 'expiresAt' | 'createdBy'
->;
+> &
+  Partial<Pick<EnrollmentKey, 'secretHash'>>;
 
 /** The properties of a deleted key that its audit entry names. */
 export type RemovedEnrollmentKey = Pick<
@@ -38,6 +39,7 @@ export class EnrollmentKeysRepository extends TenantRepository<EnrollmentKey> {
     return this.listPage(caller, {
       where: { orgId, siteId: managedSiteFilter(caller) ?? undefined },
       conditions,
+      organizations: liveOrganizations('enrollmentKey'),
       page,
     });
   }

@@ -2,44 +2,37 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   assertManagesSite,
   OrganizationDirectory,
-  PartnerAccessDenied,
-  PartnerDirectory,
   toActingCaller,
   type DirectoryOrganization,
   type UserCaller,
 } from '@rmm/access';
-import { PROVISIONING_SITES_GET, type Actor, type SiteState } from '@rmm/contracts';
-import { AuditTrail, RpcClient, resourceOf } from '@rmm/messaging';
+import type { Actor, SiteState } from '@rmm/contracts';
+import { AuditTrail, resourceOf } from '@rmm/messaging';
 import { TenantDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { mintEnrollmentKey } from '@rmm/secrets';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
 import { CREDENTIALS_CONFIG, type CredentialsConfig } from '../config.js';
-import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
 import type { CreateEnrollmentKeyDto } from './dto/create-enrollment-key.dto.js';
 import type { CreatedEnrollmentKeyDto, DeletedEnrollmentKeyDto, EnrollmentKeyDto } from './dto/enrollment-key.dto.js';
 import type { ListEnrollmentKeysDto } from './dto/list-enrollment-keys.dto.js';
 import type { PurgedKeysDto } from './dto/purge-expired-keys.dto.js';
 import type { RotateEnrollmentKeyDto } from './dto/rotate-enrollment-key.dto.js';
+import { EnrollmentKeyIssuingService } from './enrollment-key-issuing.service.js';
 import type { EnrollmentKey } from './enrollment-key.entity.js';
 import { toCreatedEnrollmentKeyDto, toEnrollmentKeyDto } from './enrollment-key.mapper.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
-import { checkedExpiry, initialExpiry, keptExpiry, type LifetimeRules } from './key-lifetime.policy.js';
+import { checkedExpiry, keptExpiry } from './key-lifetime.policy.js';
 
-/**
- * Creates, reads, rotates and deletes enrollment keys. Nine dependencies: a key may belong to a site, which provisioning
- * knows, and lives no longer than its partner allows.
- */
+/** Creates, reads, rotates and deletes enrollment keys for users. */
 @Injectable()
 export class EnrollmentKeysService {
   constructor(
     @Inject(CREDENTIALS_CONFIG) private readonly config: CredentialsConfig,
     private readonly repository: EnrollmentKeysRepository,
-    private readonly limits: KeyLimitsRepository,
-    private readonly partners: PartnerDirectory,
+    private readonly issuing: EnrollmentKeyIssuingService,
     private readonly tenants: TenantDatabase,
     private readonly directory: OrganizationDirectory,
-    private readonly rpc: RpcClient,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
   ) {}
@@ -62,23 +55,11 @@ export class EnrollmentKeysService {
   }
 
   async create(caller: UserCaller, dto: CreateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
-    const { orgId, partnerId } = await this.resolveOrganization(caller, dto.orgId);
-    const siteId = dto.siteId ?? null;
-    assertManagesSite(caller, siteId); // a key without site enrolls devices into any site of the organization
-    if (siteId) await this.assertSiteOfOrganization(caller, orgId, siteId);
-    const rules = await this.lifetimeRules(partnerId);
-    const expiresAt = initialExpiry(dto, { ...rules, defaultMinutes: this.config.enrollmentKeyDefaultTtlMinutes });
-    const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
-    const { name, maxUsage = 1 } = dto;
+    const organization = await this.resolveOrganization(caller, dto.orgId);
+    assertManagesSite(caller, dto.siteId ?? null); // a key without site enrolls devices into any site of the organization
+    const checked = await this.issuing.check(toActingCaller(caller), organization, dto);
     return this.tenants.transaction(caller, async (tx) => {
-      await this.limits.assertBelowLimit(tx, 'enrollmentKey', orgId);
-      const given = { partnerId, orgId, siteId, name, keyHash, maxUsage, expiresAt, createdBy: caller.userId };
-      const row = await this.repository.create(tx, given);
-      await this.audit.record(tx, caller, 'enrollment_key.create', resourceOf('enrollment_key', row), {
-        siteId,
-        maxUsage,
-        expiresAt,
-      });
+      const { row, key } = await this.issuing.issue(tx, caller, checked);
       return toCreatedEnrollmentKeyDto(row, this.clock.now(), key);
     });
   }
@@ -87,7 +68,7 @@ export class EnrollmentKeysService {
   async rotate(caller: UserCaller, id: string, dto: RotateEnrollmentKeyDto): Promise<CreatedEnrollmentKeyDto> {
     const { key, keyHash } = mintEnrollmentKey(this.config.enrollmentPeppers.current);
     const { partnerId } = await this.repository.get(caller, id);
-    const rules = await this.lifetimeRules(partnerId);
+    const rules = await this.issuing.lifetimeRules(partnerId);
     return this.tenants.transaction(caller, async (tx) => {
       const before = await this.repository.lock(tx, id);
       assertManagesSite(caller, before.siteId);
@@ -135,19 +116,6 @@ export class EnrollmentKeysService {
     const orgId = requestedOrgId ?? caller.orgId;
     if (!orgId) throw ValidationError.forField('orgId', 'is required');
     return this.directory.assertOrganizationAccess(caller, orgId);
-  }
-
-  /** @throws ValidationError naming siteId */
-  private async assertSiteOfOrganization(caller: UserCaller, orgId: string, siteId: string): Promise<void> {
-    const { site } = await this.rpc.call(PROVISIONING_SITES_GET, { caller: toActingCaller(caller), orgId, siteId });
-    if (!site || site.deleted) throw ValidationError.forField('siteId', 'is not a site of this organization');
-  }
-
-  /** @throws PartnerAccessDenied for an unknown partner; UnavailableError when its cap is not known */
-  private async lifetimeRules(partnerId: string): Promise<LifetimeRules> {
-    const partner = await this.partners.find(partnerId);
-    if (!partner) throw new PartnerAccessDenied();
-    return { nowMs: this.clock.nowMs(), capMinutes: partner.enrollmentMaxTtlMinutes };
   }
 }
 

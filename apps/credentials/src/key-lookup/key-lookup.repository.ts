@@ -49,7 +49,8 @@ export class KeyLookupRepository {
 
   async findPartnerKey(keyHash: Buffer): Promise<PartnerKeyLookupRow | null> {
     const [row] = await this.worker.query<PartnerKeyLookupRow>(
-      `SELECT k.id AS "keyId", s.id AS "principalId", k.partner_id AS "partnerId", s.scopes,
+      `SELECT k.id AS "keyId", k.name AS "keyName", k.key_prefix AS "keyPrefix", s.id AS "principalId",
+         s.name AS "principalName", k.partner_id AS "partnerId", s.scopes,
          k.rate_limit AS "rateLimit", least(k.expires_at, s.expires_at) AS "expiresAt",
          ${millisecondsUntil('least(k.expires_at, s.expires_at)')} AS "expiresInMs",
          s.source_cidrs AS "sourceCidrs",

@@ -12,8 +12,7 @@ describe('KeyLookupService', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    partnerId = await service.createPartner();
-    orgId = await service.createOrganization(partnerId);
+    ({ partnerId, orgId } = await service.createTenant());
   }, 60_000);
   afterAll(() => service?.stop());
 

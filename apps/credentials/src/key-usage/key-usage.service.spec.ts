@@ -13,9 +13,7 @@ describe('KeyUsageService', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    const partnerId = await service.createPartner();
-    orgId = await service.createOrganization(partnerId);
-    ours = await service.as({ partnerId });
+    ({ orgId, owner: ours } = await service.createTenant());
   }, 60_000);
   afterAll(() => service?.stop());
 

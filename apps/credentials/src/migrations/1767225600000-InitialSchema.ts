@@ -8,7 +8,8 @@ const ORGANIZATION = `
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
       CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
+        WHEN 'selected' THEN uuid_send(org_id) IN (
+          SELECT decode(unnest(string_to_array(current_setting('rmm.org_ids', true), ',')), 'hex'))
         ELSE false
       END)
     WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
@@ -31,6 +32,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await createPartitionMaintenance(q);
     await createMessagingTables(q);
     await createDirectories(q);
+    await createOrganizationErasures(q);
     await createServicePrincipals(q);
     await createApiKeys(q);
     await createEnrollmentKeys(q);
@@ -40,7 +42,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
       DROP TABLE key_usage_batch, api_key_usage, api_key, service_principal, partner_principal_key, partner_principal,
-        enrollment_reservation, enrollment_key, partner_directory, organization_directory,
+        enrollment_reservation, enrollment_key, organization_erasure, partner_directory, organization_directory,
         dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox, rmm_partition_rule`);
     await q.query(
       'DROP FUNCTION rmm_drop_empty_outbox_partitions, rmm_maintain_partitions, rmm_maintain_partitions_at',
@@ -83,6 +85,32 @@ async function createDirectories(q: QueryRunner): Promise<void> {
   await secureTable(q, 'partner_directory', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
 }
 
+/** An organization determines its partner: without it the planner expects too few rows for callers with both. */
+async function createOwnerStatistics(q: QueryRunner, table: string): Promise<void> {
+  await q.query(`CREATE STATISTICS ${table}_owner_stats (dependencies) ON org_id, partner_id FROM ${table}`);
+}
+
+/** Creates the erasures of organizations, finished ones included. */
+async function createOrganizationErasures(q: QueryRunner): Promise<void> {
+  await q.query(`
+      CREATE TABLE organization_erasure (
+        org_id uuid PRIMARY KEY,
+        partner_id uuid NOT NULL,
+        erased jsonb NOT NULL DEFAULT '{}',
+        started_at timestamptz NOT NULL DEFAULT now(),
+        finished_at timestamptz,
+        reported_at timestamptz,
+        FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
+      )`);
+  await q.query(
+    'CREATE INDEX organization_erasure_open ON organization_erasure (started_at) WHERE finished_at IS NULL',
+  );
+  await q.query(
+    'CREATE INDEX organization_erasure_unreported ON organization_erasure (finished_at) WHERE reported_at IS NULL',
+  );
+  await secureTable(q, 'organization_erasure', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
+}
+
 /** Creates service principals. */
 async function createServicePrincipals(q: QueryRunner): Promise<void> {
   await q.query(`
@@ -102,11 +130,13 @@ async function createServicePrincipals(q: QueryRunner): Promise<void> {
       )`);
   await q.query('CREATE INDEX service_principal_newest ON service_principal (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX service_principal_partner ON service_principal (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX service_principal_owner ON service_principal (partner_id, org_id)');
+  await createOwnerStatistics(q, 'service_principal');
   await q.query('CREATE INDEX service_principal_of_all ON service_principal (created_at DESC, id DESC)');
   await secureTable(q, 'service_principal', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE',
-    worker: 'SELECT',
+    worker: 'SELECT, DELETE',
   });
 }
 
@@ -144,6 +174,8 @@ async function createApiKeys(q: QueryRunner): Promise<void> {
   await q.query('CREATE INDEX api_key_newest ON api_key (org_id, created_at DESC, id DESC)');
   await q.query(`CREATE INDEX api_key_active ON api_key (org_id) WHERE status = 'active'`);
   await q.query('CREATE INDEX api_key_partner ON api_key (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX api_key_owner ON api_key (partner_id, org_id)');
+  await createOwnerStatistics(q, 'api_key');
   await q.query('CREATE INDEX api_key_of_all ON api_key (created_at DESC, id DESC)');
   await q.query('CREATE UNIQUE INDEX api_key_previous_hash ON api_key (previous_key_hash)');
   await q.query(`CREATE INDEX api_key_expiring ON api_key (expires_at) WHERE status = 'active'`);
@@ -158,7 +190,7 @@ async function createApiKeys(q: QueryRunner): Promise<void> {
   await secureTable(q, 'api_key', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE',
-    worker: 'SELECT, UPDATE',
+    worker: 'SELECT, UPDATE, DELETE',
   });
   await q.query(`
       CREATE TABLE api_key_usage (
@@ -208,6 +240,8 @@ async function createEnrollmentKeys(q: QueryRunner): Promise<void> {
       )`);
   await q.query('CREATE INDEX enrollment_key_newest ON enrollment_key (org_id, created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_partner ON enrollment_key (partner_id, created_at DESC, id DESC)');
+  await q.query('CREATE INDEX enrollment_key_owner ON enrollment_key (partner_id, org_id)');
+  await createOwnerStatistics(q, 'enrollment_key');
   await q.query('CREATE INDEX enrollment_key_of_all ON enrollment_key (created_at DESC, id DESC)');
   await q.query('CREATE INDEX enrollment_key_site ON enrollment_key (site_id) WHERE site_id IS NOT NULL');
   await secureTable(q, 'enrollment_key', {

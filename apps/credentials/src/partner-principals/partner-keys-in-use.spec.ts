@@ -12,8 +12,7 @@ describe('look-up of a partner key', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    partnerId = await service.createPartner();
-    owner = await service.as({ partnerId });
+    ({ partnerId, owner } = await service.createTenant());
   }, 120_000);
   afterAll(() => service.stop());
 
@@ -25,7 +24,16 @@ describe('look-up of a partner key', () => {
   it('returns partner, scopes, addresses and limit of its principal as they are now', async () => {
     const { id } = await buildPrincipal(owner, { scopes: ['sites:read'], sourceCidrs: ['192.0.2.0/24'] });
     const key = await issueKey(owner, id, { rateLimit: 7 });
-    const known = { kind: 'partner_key', keyId: key.keyId, principalId: id, partnerId, rateLimit: 7, status: 'active' };
+    const named = { keyName: expect.any(String), keyPrefix: key.key.slice(0, 18), principalName: expect.any(String) };
+    const known = {
+      kind: 'partner_key',
+      keyId: key.keyId,
+      principalId: id,
+      partnerId,
+      rateLimit: 7,
+      status: 'active',
+      ...named,
+    };
     expect(await resolve(key)).toMatchObject({ ...known, scopes: ['sites:read'], sourceCidrs: ['192.0.2.0/24'] });
     await owner.patch(`${PATH}/${id}`, { scopes: ['sites:write'], sourceCidrs: ['2001:db8::/32'] });
     expect(await resolve(key)).toMatchObject({ ...known, scopes: ['sites:write'], sourceCidrs: ['2001:db8::/32'] });

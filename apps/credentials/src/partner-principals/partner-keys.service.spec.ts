@@ -21,8 +21,7 @@ describe('PartnerKeysService', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    partnerId = await service.createPartner();
-    owner = await service.as({ partnerId });
+    ({ partnerId, owner } = await service.createTenant());
   }, 120_000);
   afterAll(() => service.stop());
 

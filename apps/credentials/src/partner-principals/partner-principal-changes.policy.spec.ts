@@ -15,8 +15,7 @@ describe('update of a partner principal', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    partnerId = await service.createPartner();
-    owner = await service.as({ partnerId });
+    ({ partnerId, owner } = await service.createTenant());
     locker = await service.as({
       partnerId,
       permissions: ['organizations:read', 'organizations:write', 'sites:read', 'sites:write'],

@@ -10,5 +10,6 @@ import { PartnerPrincipalsService } from './partner-principals.service.js';
   imports: [KeyLimitsModule],
   controllers: [PartnerPrincipalsController],
   providers: [PartnerPrincipalsService, PartnerKeysService, PartnerPrincipalsRepository, PartnerKeysRepository],
+  exports: [PartnerPrincipalsRepository],
 })
 export class PartnerPrincipalsModule {}

@@ -4,6 +4,7 @@ import {
   isUniqueViolation,
   TenantDatabase,
   TenantRepository,
+  type HasTenant,
   type PageRequest,
   type PageRows,
   type TenantTransaction,
@@ -30,6 +31,12 @@ export class PartnerPrincipalsRepository extends TenantRepository<PartnerPrincip
   /** @throws PartnerPrincipalNotFound */
   get(caller: UserCaller, id: string): Promise<PartnerPrincipal> {
     return this.getOne(caller, { where: { id } });
+  }
+
+  /** Returns whether the principal ends at a time or works from some addresses only; false for one that the caller does not see. */
+  async isRestricted(source: HasTenant, id: string): Promise<boolean> {
+    const principal = await this.findOne(source, { where: { id }, columns: ['expiresAt', 'sourceCidrs'] });
+    return principal !== null && (principal.expiresAt !== null || principal.sourceCidrs.length > 0);
   }
 
   /** @throws PrincipalNameTaken */

@@ -14,8 +14,7 @@ describe('PartnerPrincipalsService', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    partnerId = await service.createPartner();
-    owner = await service.as({ partnerId });
+    ({ partnerId, owner } = await service.createTenant());
     stranger = await service.as({ partnerId: await service.createPartner() });
     platform = await service.as({ scope: 'system' });
   }, 120_000);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { TenantDatabase, TenantRepository, type PageRows, type TenantTransaction } from '@rmm/persistence';
-import { inLiveOrganization } from '../tenant-changes/live-organizations.repository.js';
+import { inLiveOrganization, liveOrganizations } from '../tenant-changes/live-organizations.repository.js';
 import type { ListServicePrincipalsDto } from './dto/list-service-principals.dto.js';
 import { ServicePrincipal, type ServicePrincipalStatus } from './service-principal.entity.js';
 import { ServicePrincipalNotFound } from './service-principal.errors.js';
@@ -17,7 +17,8 @@ export class ServicePrincipalsRepository extends TenantRepository<ServicePrincip
   /** Lists a page of the principals of live organizations, newest first. */
   list(caller: UserCaller, { orgId, status, ...page }: ListServicePrincipalsDto): Promise<PageRows<ServicePrincipal>> {
     const conditions = [inLiveOrganization('servicePrincipal')];
-    return this.listPage(caller, { where: { orgId, status }, conditions, page });
+    const organizations = liveOrganizations('servicePrincipal');
+    return this.listPage(caller, { where: { orgId, status }, conditions, organizations, page });
   }
 
   /** @throws ServicePrincipalNotFound */

@@ -18,9 +18,7 @@ describe('ServicePrincipalsService', () => {
 
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
-    partnerId = await service.createPartner();
-    orgId = await service.createOrganization(partnerId);
-    ours = await service.as({ partnerId });
+    ({ partnerId, orgId, owner: ours } = await service.createTenant());
     theirs = await service.as({ partnerId: await service.createPartner() });
   }, 60_000);
   afterAll(() => service?.stop());

@@ -32,17 +32,17 @@ export class CreateApiKeyDto extends ApiKeySettingsDto {
 
 /** An API key without the key itself. */
 export class ApiKeyDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the API key' })
   id: string;
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Organization of the API key' })
   orgId: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the API key' })
   name: string;
   @ApiProperty({ type: String, nullable: true, description: 'What the key is used for' })
   description: string | null;
   @ApiProperty({ description: 'The first 12 characters' })
   keyPrefix: string;
-  @ApiProperty({ type: [String] })
+  @ApiProperty({ type: [String], description: 'What the API key may be used for' })
   scopes: string[];
   @ApiProperty({ ...NULLABLE_TIME, description: 'null: never' })
   expiresAt: string | null;
@@ -52,15 +52,15 @@ export class ApiKeyDto {
   usageCount: number;
   @ApiProperty({ type: 'integer', description: 'Requests per hour' })
   rateLimit: number;
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'User who created the API key' })
   createdBy: string | null;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the API key was created' })
   createdAt: string;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the API key was last changed' })
   updatedAt: string;
-  @ApiProperty({ enum: API_KEY_STATUSES })
+  @ApiProperty({ enum: API_KEY_STATUSES, description: 'State of the API key' })
   status: ApiKeyStatus;
-  @ApiProperty({ enum: API_KEY_SOURCES })
+  @ApiProperty({ enum: API_KEY_SOURCES, description: 'How the key was created' })
   source: ApiKeySource;
   @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'The service principal that owns it' })
   principalId: string | null;

@@ -3,7 +3,7 @@ import { ApiKeySettingsDto } from './api-key.dto.js';
 
 /** Absent fields keep their value. */
 export class UpdateApiKeyDto extends ApiKeySettingsDto {
-  @IsName({ optional: true })
+  @IsName({ optional: true, description: 'Name of the API key' })
   name?: string;
 
   @IsWordList({ description: 'Replaces the scopes', optional: true })

@@ -3,9 +3,9 @@ import { ENROLLMENT_KEY_STATUSES, type EnrollmentKeyStatus } from '../enrollment
 
 /** An enrollment key without the key itself. @see docs/reference/keys.md */
 export class EnrollmentKeyDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the enrollment key' })
   id: string;
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Organization of the enrollment key' })
   orgId: string;
   @ApiProperty({
     type: String,
@@ -14,19 +14,19 @@ export class EnrollmentKeyDto {
     description: 'The site its devices are enrolled in; null: the site the agent names',
   })
   siteId: string | null;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the enrollment key' })
   name: string;
   @ApiProperty({ type: 'integer', description: 'Enrollments since the key was created or rotated' })
   usageCount: number;
   @ApiProperty({ type: 'integer', nullable: true, description: 'null: any number' })
   maxUsage: number | null;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the key expires; null: never' })
   expiresAt: string;
   @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'null: created by a machine' })
   createdBy: string | null;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the enrollment key was created' })
   createdAt: string;
-  @ApiProperty({ enum: ENROLLMENT_KEY_STATUSES })
+  @ApiProperty({ enum: ENROLLMENT_KEY_STATUSES, description: 'State of the enrollment key' })
   status: EnrollmentKeyStatus;
 }
 
@@ -36,7 +36,7 @@ export class CreatedEnrollmentKeyDto extends EnrollmentKeyDto {
 }
 
 export class DeletedEnrollmentKeyDto {
-  @ApiProperty({ type: 'boolean', enum: [true] })
+  @ApiProperty({ type: 'boolean', enum: [true], description: 'Always true; a failure is an error response' })
   success: true;
   @ApiProperty({ description: 'A message for the user' })
   message: string;

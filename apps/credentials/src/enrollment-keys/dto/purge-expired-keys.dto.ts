@@ -7,8 +7,8 @@ export class PurgeExpiredKeysDto {
 }
 
 export class PurgedKeysDto {
-  @ApiProperty({ type: 'boolean', enum: [true] })
+  @ApiProperty({ type: 'boolean', enum: [true], description: 'Always true' })
   success: true;
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Number of keys that were deleted' })
   deletedCount: number;
 }

@@ -9,13 +9,13 @@ export class UsageDayDto {
 }
 
 export class ApiKeyUsageDto {
-  @ApiProperty({ format: 'date' })
+  @ApiProperty({ format: 'date', description: 'The first day' })
   from: string;
 
   @ApiProperty({ format: 'date', description: 'Today, in UTC' })
   to: string;
 
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Requests in the time range' })
   total: number;
 
   @ApiProperty({ type: [UsageDayDto], description: 'Every day from `from` to `to`, oldest first' })

@@ -6,7 +6,7 @@ export class UpdatePartnerPrincipalDto {
   @IsName({ description: 'Unique among the principals of the partner', optional: true })
   name?: string;
 
-  @IsText({ max: 1_000, optional: true, nullable: true })
+  @IsText({ max: 1_000, optional: true, nullable: true, description: 'Free text about the principal' })
   description?: string | null;
 
   @IsOneOf(PARTNER_PRINCIPAL_STATUSES, { description: 'The keys of a disabled principal do not work', optional: true })

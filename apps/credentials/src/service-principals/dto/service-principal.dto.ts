@@ -5,31 +5,31 @@ const USER = { type: String, format: 'uuid', nullable: true } as const;
 
 /** A service principal; its keys are listed among the API keys. */
 export class ServicePrincipalDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the principal' })
   id: string;
 
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Organization of the principal' })
   orgId: string;
 
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the principal' })
   name: string;
 
-  @ApiProperty({ type: [String] })
+  @ApiProperty({ type: [String], description: 'What the principal may be used for' })
   scopes: string[];
 
-  @ApiProperty({ enum: SERVICE_PRINCIPAL_STATUSES })
+  @ApiProperty({ enum: SERVICE_PRINCIPAL_STATUSES, description: 'State of the principal' })
   status: ServicePrincipalStatus;
 
-  @ApiProperty(USER)
+  @ApiProperty({ ...USER, description: 'User who created the principal' })
   createdBy: string | null;
 
-  @ApiProperty(USER)
+  @ApiProperty({ ...USER, description: 'User who last changed the principal' })
   lastUpdatedBy: string | null;
 
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the principal was created' })
   createdAt: string;
 
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the principal was last changed' })
   updatedAt: string;
 }
 
