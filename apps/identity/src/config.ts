@@ -1,8 +1,17 @@
 import { availableParallelism } from 'node:os';
 import { readSecretsConfig } from '@rmm/secrets';
-import { readConfig, readFleetConfig, type ConfigReader, type FleetConfig } from '@rmm/service-kit';
+import {
+  readConfig,
+  readFleetConfig,
+  readOutboundBlockedCidrs,
+  readOutboundExtraAllowedCidrs,
+  type ConfigReader,
+  type FleetConfig,
+} from '@rmm/service-kit';
+import type { Cidr } from '@rmm/validation';
 import { readLimits, type IdentityLimits } from './limits.js';
 import type { MfaMethod } from './mfa/mfa-policy.js';
+import { readWebAuthnConfig, type WebAuthnConfig } from './passkeys/webauthn.config.js';
 import type { Argon2Cost, HashingBudget } from './passwords/password-hasher.service.js';
 
 export const IDENTITY_CONFIG = Symbol('IDENTITY_CONFIG');
@@ -10,6 +19,8 @@ export const IDENTITY_CONFIG = Symbol('IDENTITY_CONFIG');
 const ARGON2_FLOOR: Argon2Cost = { memoryKib: 19_456, timeCost: 2, parallelism: 1 };
 const PEPPER_MIN_LENGTH = 32;
 const QUEUE_PER_CORE = 32;
+/** `192.0.2.1`, `192.0.2.1:5353`, `2001:db8::1`, `[2001:db8::1]:5353`. */
+const DNS_SERVER = /^(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|\[[0-9a-fA-F:]+\](:\d{1,5})?|[0-9a-fA-F:]+)$/;
 
 export interface MfaConfig {
   /** `ENABLE_2FA` */
@@ -18,8 +29,25 @@ export interface MfaConfig {
   forceByRole: boolean;
   recoveryCodePepper: string;
   issuer: string;
-  /** Methods that users can enroll; a policy must leave one of them. SMS codes and passkeys are not built. */
+  /** Methods that users can enroll; a policy must leave one of them. SMS needs a provider. */
   offeredMethods: readonly MfaMethod[];
+}
+
+/** Settings for calls of identity providers and look-ups of domains. */
+export interface SsoConfig {
+  /** `OIDC_ALLOW_PRIVATE`: providers in private networks; never where the fleet is hosted. */
+  allowPrivate: boolean;
+  /** `SSO_DNS_SERVERS`: name servers that are asked for TXT records; those of the operating system when empty. */
+  dnsServers: readonly string[];
+}
+
+export interface SmsConfig {
+  /** `SMS_PROVIDER_URL`: an endpoint that takes `{ to, text }`. */
+  providerUrl?: string;
+  /** `SMS_PROVIDER_TOKEN`, sent as a bearer token. */
+  providerToken?: string;
+  /** Without a provider, development writes messages to this folder. */
+  mailboxDir?: string;
 }
 
 export type IdentityConfig = Readonly<FleetConfig> & {
@@ -35,10 +63,15 @@ export type IdentityConfig = Readonly<FleetConfig> & {
   registrationEnabled: boolean;
   businessEmail: { required: boolean; allowlist: readonly string[] };
   mfa: MfaConfig;
+  webauthn: WebAuthnConfig;
+  sms: SmsConfig;
+  outboundExtraAllowedCidrs: readonly Cidr[];
+  outboundBlockedCidrs: readonly Cidr[];
   limits: IdentityLimits;
   lockout: { max: number; windowSeconds: number };
   argon2: Argon2Cost;
   hashing: HashingBudget;
+  sso: SsoConfig;
   mail: { smtpUrl?: string; requireTls: boolean; from: string; mailboxDir?: string };
 };
 
@@ -47,6 +80,7 @@ export const readIdentityConfig = (env: NodeJS.ProcessEnv): IdentityConfig => re
 
 function define(v: ConfigReader): IdentityConfig {
   const fleet = readFleetConfig(v, 'identity');
+  const sms = smsConfig(v, fleet);
   return {
     ...fleet,
     secrets: readSecretsConfig(v),
@@ -69,8 +103,12 @@ function define(v: ConfigReader): IdentityConfig {
       forceByRole: v.string('MFA_FORCE_FOR_PARTNER_ADMIN') === 'true',
       recoveryCodePepper: recoveryCodePepper(v, fleet),
       issuer: 'RMM',
-      offeredMethods: ['totp'],
+      offeredMethods: canSendSms(sms) ? ['totp', 'sms', 'passkey'] : ['totp', 'passkey'],
     },
+    webauthn: readWebAuthnConfig(v, fleet),
+    sms,
+    outboundExtraAllowedCidrs: readOutboundExtraAllowedCidrs(v, fleet),
+    outboundBlockedCidrs: readOutboundBlockedCidrs(v),
     limits: readLimits(v),
     lockout: {
       max: v.integer('LOGIN_ACCOUNT_LOCKOUT_MAX', { min: 1, max: 100, default: 5 }),
@@ -78,6 +116,7 @@ function define(v: ConfigReader): IdentityConfig {
     },
     argon2: argon2Cost(v, fleet),
     hashing: { concurrency: availableParallelism(), queue: availableParallelism() * QUEUE_PER_CORE },
+    sso: sso(v, fleet),
     mail: {
       smtpUrl: v.url('SMTP_URL', { protocols: ['smtp', 'smtps'], secret: true }),
       // Without it a middleman who removes the offer of STARTTLS reads every link.
@@ -85,6 +124,27 @@ function define(v: ConfigReader): IdentityConfig {
       from: v.string('MAIL_FROM', { default: 'no-reply@localhost' }),
       mailboxDir: fleet.isProduction ? undefined : v.string('MAILBOX_DIR'),
     },
+  };
+}
+
+function sso(v: ConfigReader, fleet: FleetConfig): SsoConfig {
+  return {
+    allowPrivate: v.boolean('OIDC_ALLOW_PRIVATE', { default: false }) && !fleet.isHosted,
+    dnsServers: v.list('SSO_DNS_SERVERS', {
+      check: (item) => (DNS_SERVER.test(item) ? null : 'must be an address, with a port when it is not 53'),
+    }),
+  };
+}
+
+/** True when this installation sends text messages, or writes them to the mailbox folder of development. */
+export const canSendSms = ({ providerUrl, mailboxDir }: SmsConfig): boolean =>
+  providerUrl !== undefined || mailboxDir !== undefined;
+
+function smsConfig(v: ConfigReader, { isProduction }: FleetConfig): SmsConfig {
+  return {
+    providerUrl: v.url('SMS_PROVIDER_URL', { protocols: ['http', 'https'], secret: true }),
+    providerToken: v.string('SMS_PROVIDER_TOKEN', { secret: true }),
+    mailboxDir: isProduction ? undefined : v.string('MAILBOX_DIR'),
   };
 }
 

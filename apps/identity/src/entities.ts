@@ -9,15 +9,25 @@ import { PartnerMembership } from './members/partner-membership.entity.js';
 import { RecoveryCode } from './mfa/recovery-code.entity.js';
 import { TotpFactor } from './mfa/totp-factor.entity.js';
 import { Partner } from './partners/partner.entity.js';
+import { Passkey } from './passkeys/passkey.entity.js';
 import { PendingRegistration } from './registration/pending-registration.entity.js';
 import { PermissionPair } from './roles/permission.entity.js';
 import { RolePermission } from './roles/role-permission.entity.js';
 import { Role } from './roles/role.entity.js';
+import { ScimGroupMember } from './scim/scim-group-member.entity.js';
+import { ScimGroup } from './scim/scim-group.entity.js';
+import { ScimTokenRow } from './scim/scim-token.entity.js';
+import { ScimUser } from './scim/scim-user.entity.js';
 import { OrganizationSecurityPolicy } from './security-policy/organization-security-policy.entity.js';
 import { KnownDevice } from './sessions/known-device.entity.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { SessionFamily } from './sessions/session-family.entity.js';
 import { SigningKey } from './signing-keys/signing-key.entity.js';
+import { SsoCode } from './sso/sso-code.entity.js';
+import { SsoDomain } from './sso/sso-domain.entity.js';
+import { SsoFlow } from './sso/sso-flow.entity.js';
+import { SsoIdentity } from './sso/sso-identity.entity.js';
+import { SsoProvider } from './sso/sso-provider.entity.js';
 import { LinkToken } from './users/link-token.entity.js';
 import { UserAccount } from './users/user-account.entity.js';
 
@@ -35,14 +45,24 @@ export const ENTITIES = [
   OrganizationSecurityPolicy,
   Partner,
   PartnerMembership,
+  Passkey,
   PendingRegistration,
   PermissionPair,
   RecoveryCode,
   RefreshToken,
   Role,
   RolePermission,
+  ScimGroup,
+  ScimGroupMember,
+  ScimTokenRow,
+  ScimUser,
   SessionFamily,
   SigningKey,
+  SsoCode,
+  SsoDomain,
+  SsoFlow,
+  SsoIdentity,
+  SsoProvider,
   TotpFactor,
   UserAccount,
 ];

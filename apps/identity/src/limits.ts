@@ -31,6 +31,14 @@ const DEFAULTS = {
   refresh: lenient('refresh', 60, MINUTE),
   mfaVerify: guarded('mfa-verify', 5, 5 * MINUTE),
   mfaStepUp: guarded('mfa-step-up', 5, 5 * MINUTE),
+  passkeyOptions: guarded('passkey-options', 20, 5 * MINUTE),
+  passkeyPassword: guarded('passkey-password', 5, 5 * MINUTE),
+  passkeyLogin: guarded('passkey-login', 100, 5 * MINUTE),
+  phoneVerifyNumber: guarded('phone-verify-number', 3, HOUR),
+  phoneVerifyUser: guarded('phone-verify-user', 5, HOUR),
+  phoneConfirm: guarded('phone-confirm', 5, 5 * MINUTE),
+  smsSession: guarded('sms-session', 3, 5 * MINUTE),
+  smsPhone: guarded('sms-phone', 5, 15 * MINUTE),
   currentPassword: guarded('current-password', 5, 5 * MINUTE),
   changePassword: guarded('change-password', 5, 5 * MINUTE),
   forgotPassword: guarded('forgot-password', 3, HOUR),
@@ -48,12 +56,23 @@ const DEFAULTS = {
   avatarUpload: lenient('avatar-upload', 20, HOUR),
   invite: lenient('invite', 60, HOUR),
   inviteAddress: lenient('invite-address', 5, 24 * HOUR),
+  ssoDiscovery: guarded('sso-discovery', 20, 5 * MINUTE),
+  ssoLogin: guarded('sso-login', 10, 5 * MINUTE),
+  ssoLoginClient: guarded('sso-login-client', 30, 5 * MINUTE),
+  ssoCallback: guarded('sso-callback', 30, 5 * MINUTE),
+  ssoExchange: guarded('sso-exchange', 30, 5 * MINUTE),
+  ssoBackchannelLogout: guarded('sso-backchannel-logout', 300, 5 * MINUTE),
+  ssoCheck: lenient('sso-check', 30, MINUTE),
+  ssoProviderTest: lenient('sso-provider-test', 10, 5 * MINUTE),
   auditExport: lenient('audit-export', 10, HOUR),
   auditVerify: lenient('audit-verify', 10, HOUR),
 };
 
 /** Returns what a window counts an e-mail address by. Redis stores no addresses, not even of users without an account. */
 export const emailBucket = (email: string): string => createHash('sha256').update(email).digest('base64url');
+
+/** Returns what a window counts a phone number by; Redis stores no numbers. */
+export const phoneBucket = (number: string): string => emailBucket(number);
 
 export type IdentityLimits = Record<keyof typeof DEFAULTS, RateLimit>;
 

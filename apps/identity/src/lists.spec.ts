@@ -9,7 +9,7 @@ import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } fro
 
 jest.setTimeout(180_000);
 
-const [ORGANIZATION, SITE] = [randomUUID(), randomUUID()];
+const [ORGANIZATION, SITE, PROVIDER] = Array.from({ length: 3 }, () => randomUUID());
 
 /** Partners with members, roles, sessions and audit entries, besides those that exist. */
 const SEED = `
@@ -25,6 +25,12 @@ const SEED = `
   JOIN (SELECT id, partner_id, row_number() OVER () AS n FROM role WHERE name = 'Role') r ON r.n = 1 + u.n % 2000;
   INSERT INTO organization_membership (partner_id, org_id, user_id, role_id, created_at)
   SELECT partner_id, gen_random_uuid(), user_id, role_id, created_at FROM partner_membership;
+  INSERT INTO sso_provider (id, partner_id, org_id, name, type)
+  SELECT CASE WHEN o.org_id = '${ORGANIZATION}' THEN '${PROVIDER}' ELSE gen_random_uuid() END, o.partner_id, o.org_id, 'SSO', 'oidc'
+  FROM (SELECT partner_id, org_id FROM organization_directory UNION
+    SELECT partner_id, org_id FROM organization_membership) o;
+  INSERT INTO scim_token (partner_id, org_id, provider_id, name, token_prefix, token_hash)
+  SELECT partner_id, org_id, id, 'Token', 'scim_', sha256(id::text::bytea) FROM sso_provider;
   SET session_replication_role = DEFAULT;
   INSERT INTO audit_entry (id, timestamp, partner_id, sequence, actor_type, action, resource_type, result, details,
     canonical, checksum, previous_checksum)
@@ -70,12 +76,10 @@ describe('lists of identity', () => {
     };
     await testApp.query(SEED);
     const { body } = await supertest(identity.app.getHttpServer() as never).get('/openapi.json');
-    const values = { orgId: ORGANIZATION };
-    operations = listOperations(body as never, {
-      ...values,
-      id: await roleId(identity, partner.bearer, 'Partner Admin'),
-    });
-    ofOrganization = listOperations(body as never, { ...values, id: orgAdmin });
+    const values = { orgId: ORGANIZATION, 'sso.id': PROVIDER };
+    const admin = await roleId(identity, partner.bearer, 'Partner Admin');
+    operations = ofTenants(listOperations(body as never, { ...values, id: admin }));
+    ofOrganization = ofTenants(listOperations(body as never, { ...values, id: orgAdmin }));
     const { service: url } = testApp.database.urls.identity;
     plans = await StatementPlans.record(identity.app.get(TenantDatabase, { strict: false }), {
       url,
@@ -107,3 +111,9 @@ describe('lists of identity', () => {
     expect(await ignoredParameters(operations, get)).toEqual([]);
   });
 });
+
+/** Names the owner for the lists of single sign-on; the one of a user's identities is read by the worker login. */
+const ofTenants = (lists: ListOperation[]): ListOperation[] =>
+  lists
+    .filter(({ path }) => path !== '/sso/identities')
+    .map((list) => (/^\/sso\/\w+$/.test(list.path) ? { ...list, required: [`orgId=${ORGANIZATION}`] } : list));

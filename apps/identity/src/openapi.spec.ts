@@ -12,7 +12,7 @@ describe('the OpenAPI document of identity', () => {
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
-    identity = await testApp.startReplica();
+    identity = await testApp.startReplica({ OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8' });
     const { body } = await supertest(identity.app.getHttpServer() as never).get('/openapi.json');
     document = new OpenApiDocument(body);
   }, 120_000);

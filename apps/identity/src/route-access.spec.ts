@@ -5,22 +5,35 @@ import { IdentityTestApp, type IdentityReplica } from '../test/identity-test-app
 const OPEN = [
   'GET /auth/.well-known/jwks.json',
   'GET /auth/invite/preview/{token}',
+  'GET /auth/login-context',
   'GET /config',
+  'GET /sso/callback',
+  'GET /sso/check/{orgId}',
+  'GET /sso/login/partner/{partnerId}',
+  'GET /sso/login/{orgId}',
   'POST /auth/accept-invite',
   'POST /auth/forgot-password',
   'POST /auth/invite/preview',
   'POST /auth/login',
   'POST /auth/logout',
+  'POST /auth/mfa/passkey/options',
+  'POST /auth/mfa/passkey/verify',
+  'POST /auth/mfa/sms/send',
   'POST /auth/mfa/verify',
+  'POST /auth/passkeys/login/options',
+  'POST /auth/passkeys/login/verify',
   'POST /auth/refresh',
   'POST /auth/register',
   'POST /auth/register-partner',
   'POST /auth/reset-password',
+  'POST /auth/sso-discovery',
   'POST /auth/verify-email',
+  'POST /sso/backchannel-logout/{providerId}',
+  'POST /sso/exchange',
 ];
 
 interface Operation {
-  method: 'get' | 'post' | 'patch' | 'delete';
+  method: 'get' | 'post' | 'put' | 'patch' | 'delete';
   path: string;
   name: string;
 }

@@ -1,5 +1,6 @@
 import { TenantDatabase, type HasTenant } from '@rmm/persistence';
 import { IdentityTestApp, type IdentityReplica } from '../test/identity-test-app.js';
+import { registerPasskey } from '../test/passkeys.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, type TestUser } from '../test/users.js';
 
 const INSUFFICIENT_PRIVILEGE = '42501';
@@ -15,6 +16,8 @@ const UNRESTRICTED = [
   ['organization_membership', 'DELETE FROM organization_membership'],
   ['session_family', `UPDATE session_family SET revoked_at = now(), revoked_reason = 'logout'`],
   ['totp_factor', 'DELETE FROM totp_factor'],
+  ['passkey', `UPDATE passkey SET name = 'taken'`],
+  ['passkey', 'DELETE FROM passkey'],
   ['recovery_code', 'DELETE FROM recovery_code'],
   ['invitation', `UPDATE invitation SET expires_at = now() + interval '1 year'`],
   ['invitation', 'DELETE FROM invitation'],
@@ -22,7 +25,7 @@ const UNRESTRICTED = [
   ['member_count', 'UPDATE member_count SET members = 0'],
 ] as const;
 
-const USER_TABLES = ['session_family', 'totp_factor', 'recovery_code'];
+const USER_TABLES = ['session_family', 'totp_factor', 'passkey', 'recovery_code'];
 
 const SESSION = `
   INSERT INTO session_family (id, user_id, scope, mfa, method, auth_epoch, mfa_epoch, absolute_expires_at)
@@ -44,7 +47,8 @@ describe('an administrator of another partner', () => {
     owner = await registerPartner(identity);
     memberRole = await roleId(identity, owner.bearer, 'Partner Viewer');
     member = await inviteAndAccept(identity, owner.bearer, { roleId: memberRole });
-    await enrollTotp(identity, member.bearer);
+    const { bearer } = await enrollTotp(identity, member.bearer);
+    await registerPasskey(identity, { bearer });
     await testApp.query(
       `WITH org AS (INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
                     VALUES (gen_random_uuid(), $1, 'Org', 'org', 'active', 1) RETURNING org_id AS id),
@@ -86,7 +90,14 @@ describe('an administrator of another partner', () => {
   });
 
   it('reads no user, membership, session or factor', async () => {
-    for (const table of ['partner_membership', 'session_family', 'totp_factor', 'recovery_code', 'invitation']) {
+    for (const table of [
+      'partner_membership',
+      'session_family',
+      'totp_factor',
+      'passkey',
+      'recovery_code',
+      'invitation',
+    ]) {
       const rows = await tenants.read(attacker, `SELECT user_id FROM ${table} WHERE user_id = $1`, [member.userId]);
       expect(rows).toEqual([]);
     }

@@ -8,11 +8,13 @@ import { generateSync } from 'otplib';
 import pg from 'pg';
 import supertest from 'supertest';
 import { ensureStreams, natsOptions } from '@rmm/messaging';
+import { migratedBy } from '@rmm/persistence/testing';
 import { startService } from '@rmm/service-kit';
 import { StoredOrganizations } from '@rmm/testing/fake-tenants';
 import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
 import { AppModule } from '../src/app.module.js';
 import { readIdentityConfig, type MfaConfig } from '../src/config.js';
+import { MIGRATIONS } from '../src/migrations/index.js';
 import { serviceOptions } from '../src/service-options.js';
 
 export const ADMIN = { email: 'root@platform.test', password: 'bootstrap-horse-battery-9' };
@@ -23,7 +25,7 @@ let addresses = 0;
 export const freshAddress = (): string => `203.0.${Math.floor(++addresses / 250)}.${(addresses % 250) + 1}`;
 export const freshEmail = (name = 'user'): string => `${name}-${randomBytes(5).toString('hex')}@users.test`;
 
-interface Mail {
+export interface Mail {
   to: string;
   subject: string;
   text: string;
@@ -74,7 +76,7 @@ export class IdentityReplica {
   }
 
   async call(
-    method: 'get' | 'post' | 'patch' | 'delete',
+    method: 'get' | 'post' | 'put' | 'patch' | 'delete',
     path: string,
     body: object | undefined,
     options: CallOptions,
@@ -137,7 +139,7 @@ export class IdentityTestApp {
   static async start(): Promise<IdentityTestApp> {
     const stores = await startStores();
     const [database, nats, mailbox] = await Promise.all([
-      stores.createDatabase(['identity'] as const),
+      stores.createDatabase(['identity'], migratedBy('identity', MIGRATIONS)),
       stores.nats({ logins: true }),
       mkdtemp(join(tmpdir(), 'identity-mailbox-')),
     ]);

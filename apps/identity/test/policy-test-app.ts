@@ -101,7 +101,9 @@ export class PolicyTestApp {
 
   auditOf(partnerId: string, action: string): Promise<AuditedChange[]> {
     return this.query<AuditedChange>(
-      'select result, details, ip_address, org_id from audit_entry where partner_id = $1 and action = $2 order by sequence',
+      `select e.result, e.details, coalesce(n.name, e.ip_address) as ip_address, e.org_id from audit_entry e
+         left join audit_name n on n.org_id = e.org_id and n.pseudonym = e.ip_address
+       where e.partner_id = $1 and e.action = $2 order by e.sequence`,
       [partnerId, action],
     );
   }

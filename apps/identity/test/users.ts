@@ -1,3 +1,4 @@
+import type { AccessTokenClaims } from '@rmm/access';
 import type { ActingUser } from '@rmm/contracts';
 import {
   ADMIN,
@@ -33,11 +34,15 @@ export async function registerPartner(identity: IdentityReplica, companyName = '
   return { ...sessionOf(response), email, userId: response.body.user.id, partnerId: response.body.partner.id };
 }
 
+/** Reads the claims of an access token without verifying it. */
+export const claimsOf = (bearer: string): AccessTokenClaims =>
+  JSON.parse(Buffer.from(bearer.split('.')[1] ?? '', 'base64url').toString()) as AccessTokenClaims;
+
 /** Returns a user of a partner in the form in which other services send it. */
 export const actingUserOf = ({ userId, partnerId, bearer }: TestUser): ActingUser => ({
   kind: 'user',
   userId,
-  sessionId: JSON.parse(Buffer.from(bearer.split('.')[1] ?? '', 'base64url').toString()).sid as string,
+  sessionId: claimsOf(bearer).sid,
   tenant: { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [] },
 });
 
@@ -54,6 +59,12 @@ export async function enrollTotp(identity: IdentityReplica, bearer: string) {
   // When a half minute ends between the generation of the code and its check, the code is too old.
   const enabled = expectStatus(first.status === 400 ? await confirm() : first, 200);
   return { secret: setup.secret as string, recoveryCodes: setup.recoveryCodes as string[], ...sessionOf(enabled) };
+}
+
+/** Registers a partner whose administrator has an authenticator app and a session that satisfied MFA. */
+export async function registerProtectedPartner(identity: IdentityReplica) {
+  const partner = await registerPartner(identity);
+  return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
 }
 
 export async function roleId(identity: IdentityReplica, bearer: string, name: string, query = ''): Promise<string> {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AccessResolveRequest } from '@rmm/contracts';
 import { IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
-import { registerPartner, type TestUser } from '../../test/users.js';
+import { claimsOf, registerPartner, type TestUser } from '../../test/users.js';
 import { AccessSourceService } from './access-source.service.js';
 
 describe('AccessSourceService', () => {
@@ -18,7 +18,7 @@ describe('AccessSourceService', () => {
 
   const requestOf = ({ userId, partnerId, bearer }: TestUser): AccessResolveRequest => ({
     userId,
-    sessionId: (JSON.parse(Buffer.from(bearer.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid,
+    sessionId: claimsOf(bearer).sid,
     scope: 'partner',
     partnerId,
     orgId: null,

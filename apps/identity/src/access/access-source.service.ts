@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   AccessEntry,
   canAccessOrganization,
+  hasFullPartnerAccess,
   InvalidAccessToken,
   OrganizationDirectory,
   PermissionDenied,
@@ -67,15 +68,20 @@ export class AccessSourceService implements AccessSource {
   }
 
   /**
-   * Returns the user when it may write the organization. The calling service has checked it already; a mistake there must
+   * Returns the user when it may write the organization, or create it if it is new. The calling service has checked it already; a mistake there must
    * not affect another tenant.
    * @throws InvalidAccessToken; NotFoundError  for an organization of another tenant; PermissionDenied
    */
-  async getOrganizationEditor(acting: ActingUser, { orgId, partnerId }: OrganizationKey): Promise<UserCaller> {
+  async getOrganizationEditor(
+    acting: ActingUser,
+    { orgId, partnerId, isNew = false }: OrganizationKey & { isNew?: boolean },
+  ): Promise<UserCaller> {
     const caller = await this.getActingUser(acting);
-    const organization = await this.organizations.find(orgId);
+    const stored = await this.organizations.find(orgId);
+    const organization = stored ?? (isNew ? { orgId, partnerId } : null);
     const isOwn = organization?.partnerId === partnerId && canAccessOrganization(caller, organization);
-    if (!isOwn) throw new NotFoundError('Organization');
+    const mayCreate = !isNew || (caller.tenant.scope !== 'organization' && hasFullPartnerAccess(caller));
+    if (!isOwn || !mayCreate) throw new NotFoundError('Organization');
     if (!hasPermission(caller.permissions, WRITE)) throw new PermissionDenied([WRITE]);
     return caller;
   }

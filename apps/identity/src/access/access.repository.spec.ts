@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
+import { claimsOf, inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
 import { AccessRepository } from './access.repository.js';
 
 describe('AccessRepository', () => {
@@ -17,8 +17,7 @@ describe('AccessRepository', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const sessionIdOf = (bearer: string) =>
-    (JSON.parse(Buffer.from(bearer.split('.')[1] ?? '', 'base64url').toString()) as { sid: string }).sid;
+  const sessionIdOf = (bearer: string) => claimsOf(bearer).sid;
   const request = (changes: object = {}) => ({
     userId: user.userId,
     sessionId: sessionIdOf(user.bearer),

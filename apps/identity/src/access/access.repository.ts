@@ -179,8 +179,11 @@ export class AccessRepository {
   }
 
   /** Lists one row per membership with access to the organization, at least one; none for an unknown user. */
-  listOrganizationGrants(request: AccessInOrganizationRequest): Promise<OrganizationGrant[]> {
+  listOrganizationGrants(
+    request: AccessInOrganizationRequest,
+    db: SqlExecutor = this.worker,
+  ): Promise<OrganizationGrant[]> {
     const { userId, partnerId, orgId } = request;
-    return this.worker.query<OrganizationGrant>(ORGANIZATION_GRANTS, { userId, partnerId, orgId });
+    return db.query<OrganizationGrant>(ORGANIZATION_GRANTS, { userId, partnerId, orgId });
   }
 }

@@ -9,8 +9,8 @@ import { ProfileService } from './profile.service.js';
 @ApiTags('Account')
 @ErrorCodes({
   400: ['enrollment_grant_expired', 'invalid_credentials', 'password_not_set'],
-  409: ['user_already_exists'],
-  403: ['existing_factor_step_up_required'],
+  409: ['managed_by_scim', 'user_already_exists'],
+  403: ['existing_factor_step_up_required', 'sso_enforced'],
 })
 @Controller('users/me')
 export class AccountController {

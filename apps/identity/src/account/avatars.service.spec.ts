@@ -182,7 +182,7 @@ describe('avatars', () => {
     expect((await identity.delete('/users/me/avatar')).status).toBe(401);
     await eventually(async () => {
       const rows = await testApp.query<{ action: string }>(
-        `select action from audit_entry where resource_id = $1 and action like 'user.avatar.%' order by timestamp`,
+        `select action from audit_entry where resource_id = $1 and action like 'user.avatar.%' order by timestamp, sequence`,
         [other.userId],
       );
       expect(rows.map(({ action }) => action)).toEqual([

@@ -84,7 +84,7 @@ describe('a change of the e-mail address', () => {
       const [mail] = await identity.mails(user.email);
       expect(mail?.subject).toBe('The e-mail address of your account was changed');
       const rows = await testApp.query<{ action: string; details: object }>(
-        `select action, details from audit_entry where resource_id = $1 and action like '%email.change%' order by timestamp`,
+        `select action, details from audit_entry where resource_id = $1 and action like '%email.change%' order by timestamp, sequence`,
         [user.userId],
       );
       expect(rows).toEqual([

@@ -9,12 +9,12 @@ import { localeOf } from '../mail/mail-locale.js';
 import { MailService } from '../mail/mail.service.js';
 import { ExistingFactorStepUpRequired } from '../mfa/mfa.errors.js';
 import { StepUpService } from '../mfa/step-up.service.js';
-import { PasswordVerificationService } from '../passwords/password-verification.service.js';
-import { CurrentPasswordWrong } from '../passwords/password.errors.js';
+import { AccountProofsService } from '../passwords/account-proofs.service.js';
+import { CurrentPasswordWrong, ReauthenticationRequired } from '../passwords/password.errors.js';
 import { RegistrationsRepository } from '../registration/registrations.repository.js';
 import { isFresh, SessionsService } from '../sessions/sessions.service.js';
-import type { User } from '../users/user.js';
-import { ReauthenticationRequired } from './account.errors.js';
+import { SsoEnforced } from '../sso/sso.errors.js';
+import { isSsoOnly, type User } from '../users/user.js';
 import type { UpdateProfileDto } from './dto/update-profile.dto.js';
 
 const ACTION = 'user.email.change.requested';
@@ -37,7 +37,7 @@ export interface PendingAddress {
 export class EmailChangeService {
   constructor(
     private readonly session: SessionsService,
-    private readonly passwords: PasswordVerificationService,
+    private readonly accountProofs: AccountProofsService,
     private readonly grants: StepUpService,
     private readonly links: RegistrationsRepository,
     private readonly limits: RateLimits,
@@ -51,7 +51,7 @@ export class EmailChangeService {
    * enrolled; else by password and step-up grant. A grant is consumed last, so that a wrong password does not use it up.
    * @returns null for the address the user has already
    * @throws ValidationError without a required password; CurrentPasswordWrong, ExistingFactorStepUpRequired,
-   *   ReauthenticationRequired, RateLimitedError
+   *   ReauthenticationRequired, SsoEnforced, RateLimitedError
    */
   async prove(caller: UserCaller, email: string, proofs: UpdateProfileDto): Promise<ProvenRequest | null> {
     const { user } = await this.session.getUser(caller);
@@ -93,16 +93,17 @@ export class EmailChangeService {
   }
 
   private async assertOwner(caller: UserCaller, user: User, proofs: UpdateProfileDto): Promise<void> {
-    if (user.passwordHash === null) throw new ReauthenticationRequired();
+    if (isSsoOnly(user)) throw new SsoEnforced();
+    if (user.passwordHash === null) return this.accountProofs.use(caller, user, proofs);
     const { passwordProofAt, factorProofAt, now } = await this.session.getProofs(caller);
     const hasFactor = user.mfaEnabled && this.config.mfa.enabled;
     if (isFresh(passwordProofAt, now) && (!hasFactor || isFresh(factorProofAt, now))) return;
-    const { currentPassword, stepUpGrantId } = proofs;
-    if (!hasFactor) return this.passwords.verifyCurrent(caller, user, currentPassword);
+    const { stepUpGrantId } = proofs;
+    if (!hasFactor) return this.accountProofs.use(caller, user, proofs);
     const isValid =
       stepUpGrantId !== undefined && (await this.grants.isValid(stepUpGrantId, caller, user, 'change_email'));
     if (!isValid) throw new ExistingFactorStepUpRequired();
-    await this.passwords.verifyCurrent(caller, user, currentPassword);
+    await this.accountProofs.use(caller, user, proofs);
     if (!(await this.grants.consume(stepUpGrantId))) throw new ExistingFactorStepUpRequired();
   }
 
@@ -116,4 +117,5 @@ const REASONS = [
   [CurrentPasswordWrong, 'wrong_password'],
   [ExistingFactorStepUpRequired, 'no_step_up'],
   [ReauthenticationRequired, 'no_reauthentication'],
+  [SsoEnforced, 'sso_enforced'],
 ] as const;

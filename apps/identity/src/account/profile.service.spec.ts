@@ -33,7 +33,7 @@ describe("a user's own profile", () => {
     expect(second.body.name).toBe('Pat Rowan');
     await eventually(async () => {
       const rows = await testApp.query<{ details: object }>(
-        `select details from audit_entry where action = 'user.profile.update' and actor_id = $1 order by timestamp`,
+        `select details from audit_entry where action = 'user.profile.update' and actor_id = $1 order by timestamp, sequence`,
         [member.userId],
       );
       expect(rows).toEqual([

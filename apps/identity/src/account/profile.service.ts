@@ -4,6 +4,7 @@ import { AuditTrail, type OutboxTransaction } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { UnauthenticatedError, ValidationError } from '@rmm/service-kit';
 import { InvitationsRepository } from '../invitations/invitations.repository.js';
+import { ManagedByScim } from '../members/member.errors.js';
 import { MfaRepository } from '../mfa/mfa.repository.js';
 import type { User } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
@@ -45,11 +46,14 @@ export class ProfileService {
 
   /**
    * Updates all fields of the body or none. A new address stays pending until it is confirmed.
-   * @throws ValidationError without a change, or for unsuitable preferences; what `EmailChangeService.prove` throws
+   * @throws ValidationError without a change, or for unsuitable preferences; ManagedByScim for the name or
+   *   address of an account that SCIM keeps; what `EmailChangeService.prove` throws
    */
   async update(caller: UserCaller, dto: UpdateProfileDto): Promise<UpdatedProfileDto> {
     const { name, email, preferences } = dto;
     if (preferences !== undefined) assertPreferences(preferences);
+    const changesAccount = name !== undefined || email !== undefined;
+    if (changesAccount && (await this.users.isOwnedByScim(this.worker, caller.userId))) throw new ManagedByScim();
     const proven = email === undefined ? null : await this.addresses.prove(caller, email, dto);
     if (name === undefined && preferences === undefined && !proven) throw new ValidationError('Nothing to change');
 

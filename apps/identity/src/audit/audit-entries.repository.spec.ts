@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { UserCaller } from '@rmm/access';
 import { WorkerDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import { auditRow, minuteOf } from '../../test/audit-rows.js';
@@ -23,8 +24,11 @@ describe('AuditEntriesRepository', () => {
   afterAll(() => testApp.stop());
 
   /** Seals entries of the first minutes and stores them with the new head of their chain. */
-  const store = async (partnerId: string, minutes: number) => {
-    const rows = Array.from({ length: minutes }, (_, minute) => auditRow(partnerId, minute));
+  const store = async (partnerId: string, minutes: number, details?: Record<string, unknown>) => {
+    const rows = Array.from({ length: minutes }, (_, minute) => ({
+      ...auditRow(partnerId, minute),
+      ...(details && { details }),
+    }));
     const { sealed, head } = sealRows(EMPTY_CHAIN, rows);
     await worker.transaction(async (tx) => {
       await chains.lockHeads(tx, [partnerId]);
@@ -106,5 +110,24 @@ describe('AuditEntriesRepository', () => {
     const ids = async (rows: ReturnType<typeof list>) => (await rows).map(({ sequence }) => sequence);
     expect(await ids(list(2, sealed[1].id, 3))).toEqual([3]);
     expect(await ids(list(1, BEFORE_ALL, 4, 2))).toEqual([1, 2]);
+  });
+
+  it('ends a page of the largest entries at about 1 MB and goes on after its last one', async () => {
+    const partnerId = randomUUID();
+    await store(partnerId, 40, { text: 'x'.repeat(39_000) });
+    const tenant = { scope: 'partner', partnerId, orgId: null, orgAccess: 'all', orgIds: [], userId: null };
+    const caller = { tenant, siteIds: null, deviceGroupIds: null } as unknown as UserCaller;
+    const binding = { caller, list: 'audit-log', filters: {} };
+    const seen = new Set<string>();
+    let cursor: string | null = '';
+    while (cursor !== null) {
+      const page: Awaited<ReturnType<AuditEntriesRepository['search']>> = await chains.search(caller, {}, binding, {
+        ...{ direction: 'desc', limit: 100, cursor },
+      });
+      expect(Buffer.byteLength(JSON.stringify(page.rows))).toBeLessThan(1_150_000);
+      for (const { id } of page.rows) seen.add(id);
+      cursor = page.nextCursor;
+    }
+    expect(seen.size).toBe(40);
   });
 });

@@ -122,7 +122,8 @@ export class AuditEntriesRepository {
     binding: CursorBinding,
     page: AuditPageRequest,
   ): Promise<KeysetRows<AuditLogRow>> {
-    const query: KeysetQuery = { ...auditSearch(caller, filters), ...page };
+    // Details have up to 40 KB.
+    const query: KeysetQuery = { ...auditSearch(caller, filters), ...page, budget: { columns: ['details'] } };
     return keysetPage<AuditLogRow>(this.tenants.reader(caller), this.cursors, binding, query);
   }
 

@@ -12,7 +12,7 @@ import {
   type TestResponse,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
+import { claimsOf, inviteAndAccept, registerPartner, roleId, signInAdmin, type TestUser } from '../../test/users.js';
 import { AuditLogsService } from './audit-logs.service.js';
 import { AuditSealer } from './audit-sealer.consumer.js';
 
@@ -240,7 +240,7 @@ describe('audit logs', () => {
     const server = () => identity.app.getHttpServer() as Server;
     /** Returns the caller of a bearer token. */
     const callerOf = async (who: TestUser): Promise<UserCaller> => {
-      const claims = JSON.parse(Buffer.from(who.bearer.split('.')[1], 'base64url').toString()) as { sid: string };
+      const claims = claimsOf(who.bearer);
       const { userId, partnerId } = who;
       const session = { userId, sessionId: claims.sid, scope: 'partner', partnerId, orgId: null } as const;
       const entry = await identity.app.get(AccessSnapshots).get(session);
@@ -260,9 +260,9 @@ describe('audit logs', () => {
       const pages = { read: 0 };
       jest.spyOn(tenants, 'reader').mockImplementation((caller) => ({
         ...reader(caller),
-        query: async (sql, params) => {
+        queryAll: async (statements) => {
           await before(++pages.read);
-          return reader(caller).query(sql, params);
+          return reader(caller).queryAll(statements);
         },
       }));
       return pages;

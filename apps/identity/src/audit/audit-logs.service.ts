@@ -16,6 +16,7 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { AuditEntriesRepository } from './audit-entries.repository.js';
 import { AUDIT_FILES, type AuditFile } from './audit-file.js';
 import { toAuditLogDto, type AuditLogRow } from './audit-log.mapper.js';
+import { AuditNamesService } from './audit-names.service.js';
 import type { AuditFiltersDto, ExportAuditLogsDto, ListAuditLogsDto } from './dto/audit-filters.dto.js';
 import type { AuditLogDto, AuditLogPageDto } from './dto/audit-log.dto.js';
 
@@ -27,6 +28,7 @@ const EXPORT_PAGE = 500; // entries: about 400 KB of text
 export class AuditLogsService {
   constructor(
     private readonly repository: AuditEntriesRepository,
+    private readonly names: AuditNamesService,
     private readonly directory: OrganizationDirectory,
     private readonly snapshots: AccessSnapshots,
     private readonly limits: RateLimits,
@@ -41,7 +43,8 @@ export class AuditLogsService {
     const binding = { caller, list: 'audit-log', filters: { ...filters } };
     const page = { direction: 'desc', limit, cursor } as const;
     const { rows, nextCursor } = await this.repository.search(caller, filters, binding, page);
-    return { data: rows.map(toAuditLogDto), pagination: { nextCursor, limit } };
+    const data = await this.names.restore(caller, rows.map(toAuditLogDto));
+    return { data, pagination: { nextCursor, limit } };
   }
 
   /**
@@ -80,7 +83,7 @@ export class AuditLogsService {
         limit: EXPORT_PAGE,
         cursor,
       });
-      yield page.rows.map(toAuditLogDto);
+      yield await this.names.restore(current, page.rows.map(toAuditLogDto));
       cursor = page.nextCursor;
       if (cursor === null) return;
       current = await this.revalidate(caller);

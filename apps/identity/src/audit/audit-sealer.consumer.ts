@@ -5,6 +5,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { UnavailableError } from '@rmm/service-kit';
 import { EMPTY_CHAIN, sealRows, type AuditRow, type SealedAuditRow } from './audit-chain.js';
 import { AuditEntriesRepository, PLATFORM_CHAIN } from './audit-entries.repository.js';
+import { AuditNamesService } from './audit-names.service.js';
 import { toAuditRow } from './audit-row.mapper.js';
 
 type UnsealedRow = Omit<AuditRow, 'sequence'>;
@@ -19,6 +20,7 @@ export class AuditSealer implements OnApplicationBootstrap {
     private readonly batches: EventBatches,
     private readonly worker: WorkerDatabase,
     private readonly repository: AuditEntriesRepository,
+    private readonly names: AuditNamesService,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -58,9 +60,10 @@ export class AuditSealer implements OnApplicationBootstrap {
     if (rows.length === 0) return;
     await this.worker.transaction(async (tx) => {
       const heads = await this.repository.lockHeads(tx, rows.map(chainOf));
+      // Under the lock of the chain: an erasure waits for names that are being stored.
       const fresh = withoutRepeats(rows, await this.repository.listExistingIds(tx, rows));
       const sealed: SealedAuditRow[] = [];
-      for (const [chain, members] of groupByChain(fresh)) {
+      for (const [chain, members] of groupByChain(await this.names.replace(tx, fresh))) {
         const result = sealRows(heads.get(chain) ?? EMPTY_CHAIN, members);
         sealed.push(...result.sealed);
         heads.set(chain, result.head);

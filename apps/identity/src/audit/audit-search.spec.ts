@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { UserCaller } from '@rmm/access';
-import { bindParameters, Cursors, keysetPage, type SqlParams, type TenantContext } from '@rmm/persistence';
+import { bindParameters, Cursors, keysetPage, type SqlStatement, type TenantContext } from '@rmm/persistence';
 import { minuteOf } from '../../test/audit-rows.js';
 import { IdentityTestApp } from '../../test/identity-test-app.js';
 import { auditSearch } from './audit-entries.repository.js';
@@ -60,7 +60,7 @@ describe('auditSearch', () => {
     ['rmm.partner_id', tenant.partnerId],
     ['rmm.org_id', tenant.orgId ?? ''],
     ['rmm.org_access', tenant.orgAccess],
-    ['rmm.org_ids', tenant.orgIds.join(',')],
+    ['rmm.org_ids', tenant.orgIds.map((id) => id.replaceAll('-', '')).join(',')],
     ['rmm.user_id', tenant.userId],
   ];
 
@@ -73,7 +73,7 @@ describe('auditSearch', () => {
     const caller = { tenant } as UserCaller;
     const plans: Node[] = [];
     const executor = {
-      query: async <Row>(sql: string, params?: SqlParams): Promise<Row[]> => {
+      queryAll: async ([{ sql, params }]: readonly SqlStatement[]) => {
         const { text, values } = bindParameters(sql, params);
         await client.query('begin');
         for (const [name, value] of settingsOf(tenant))

@@ -6,7 +6,7 @@ import { RateLimits } from '@rmm/rate-limits';
 import { UnavailableError, type TimeoutRule } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { ContextRequired } from '../members/member.errors.js';
-import { EMPTY_CHAIN, findFirstBreak, type AuditHead } from './audit-chain.js';
+import { EMPTY_CHAIN, findFirstBreak, type AuditHead, type SealedAuditRow } from './audit-chain.js';
 import {
   AuditEntriesRepository,
   PLATFORM_CHAIN,
@@ -14,6 +14,7 @@ import {
   type ChainPosition,
   type TimeRange,
 } from './audit-entries.repository.js';
+import { AuditNamesService } from './audit-names.service.js';
 import type { VerifyAuditLogsDto } from './dto/audit-filters.dto.js';
 import type { ChainBreakDto, ChainVerificationDto } from './dto/chain-verification.dto.js';
 
@@ -44,6 +45,7 @@ export class ChainVerificationService {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly repository: AuditEntriesRepository,
+    private readonly names: AuditNamesService,
     private readonly audit: AuditTrail,
     private readonly limits: RateLimits,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
@@ -108,12 +110,17 @@ export class ChainVerificationService {
       const end = rows.at(-1);
       if (!end) break;
       checkedRows += rows.filter(({ sequence }) => sequence <= requestedUpTo).length;
-      const broken = findFirstBreak(link, rows);
+      const broken = findFirstBreak(link, rows) ?? (await this.findAlteredName(rows));
       if (broken) return { checkedRows, broken };
       link = { sequence: end.sequence, checksum: end.checksum };
       after = { sequence: end.sequence, id: end.id };
     }
     return { checkedRows, broken: await this.findBreakAtEnd(chain, link, last, ends) };
+  }
+
+  private async findAlteredName(rows: readonly SealedAuditRow[]): Promise<ChainBreakDto | null> {
+    const altered = await this.names.findAltered(this.worker, rows);
+    return altered && { sequence: altered.sequence, id: altered.id, kind: 'changed' };
   }
 
   /** Returns the link that the first position must follow from; null when its entry is missing. */

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiGoneResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { Public, UserAuthenticator } from '@rmm/access';
-import { ErrorCodes, GoneError } from '@rmm/service-kit';
+import { Deprecated, ErrorCodes, GoneError } from '@rmm/service-kit';
 import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
 import { LoginBodyDto } from '../login/dto/login-body.dto.js';
 import { MfaChallengeDto } from '../login/dto/mfa-challenge.dto.js';
@@ -12,21 +12,14 @@ import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { AcceptInviteDto, PreviewInviteDto } from './dto/accept-invitation.dto.js';
 import { InvitePreviewDto } from './dto/invitation.dto.js';
 import { InvitationAcceptanceService } from './invitation-acceptance.service.js';
-import { InviteAlreadyAccepted, InviteInvalid, InviteNotFound } from './invitation.errors.js';
-
-/** Links that are unknown, used or expired. */
-const INVITATION = {
-  action: 'user.invite.accepted',
-  errors: [InviteInvalid, InviteNotFound, InviteAlreadyAccepted],
-  route: 'POST /api/v1/auth/accept-invite',
-} as const;
+import { INVITATION_REFUSALS } from './invitation.errors.js';
 
 @ApiTags('Registration')
 @ErrorCodes({
   400: ['invite_invalid', 'weak_password'],
   401: ['unauthenticated'],
   404: ['not_found'],
-  403: ['ip_not_allowed', 'partner_inactive', 'tenant_inactive'],
+  403: ['ip_not_allowed', 'partner_inactive', 'sso_enforced', 'sso_session_restricted', 'tenant_inactive'],
   410: ['gone', 'invite_accepted'],
 })
 @Controller('auth')
@@ -49,21 +42,22 @@ export class InvitationAcceptanceController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<InvitePreviewDto> {
     setNoStore(response);
-    return this.refusals.auditing(INVITATION, () => this.acceptance.preview(token, clientKey(request)));
+    return this.refusals.auditing(INVITATION_REFUSALS, () => this.acceptance.preview(token, clientKey(request)));
   }
 
   /** Always 410: a token in a path would end up in logs. */
   @Get('invite/preview/:token')
   @Public()
-  @ApiParam({ name: 'token', type: String })
-  @ApiOperation({ summary: 'Refuse a token in the path; send it in the body of a POST', deprecated: true })
+  @ApiParam({ name: 'token', type: String, description: 'Token from the mailed link' })
+  @Deprecated({ since: '2026-11-23', successor: 'POST /auth/invite/preview' })
+  @ApiOperation({ summary: 'Refuse a token in the path; send it in the body of a POST' })
   @ApiGoneResponse({ schema: { $ref: '#/components/schemas/ErrorBody' } })
   previewByPath(): never {
     throw new GoneError();
   }
 
   @Post('accept-invite')
-  @Public()
+  @Public({ optionalBearer: true })
   @HttpCode(200)
   @ApiOperation({
     summary: 'Accept an invitation and log in: with a new password, with your own, or with your bearer token',
@@ -75,7 +69,9 @@ export class InvitationAcceptanceController {
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<LoginBodyDto | MfaChallengeDto> {
     setNoStore(response);
-    const { body, session } = await this.refusals.auditing(INVITATION, () => this.acceptFor(dto, request, response));
+    const { body, session } = await this.refusals.auditing(INVITATION_REFUSALS, () =>
+      this.acceptFor(dto, request, response),
+    );
     if (session) this.cookies.set(request, response, session);
     return body;
   }

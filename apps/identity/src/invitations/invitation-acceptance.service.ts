@@ -117,7 +117,7 @@ export class InvitationAcceptanceService {
   ): Promise<LoginResult> {
     const user = await this.invitations.findUser(this.worker, userId);
     if (!user) throw new InviteInvalid();
-    return this.mfaLogins.challenge(user, { scope, partnerId, orgId }, tokenHash);
+    return this.mfaLogins.challenge(user, { scope, partnerId, orgId }, { invitation: tokenHash });
   }
 
   /** @throws InviteInvalid; IpNotAllowed by the inviting tenant; RateLimitedError */

@@ -209,7 +209,9 @@ export class InvitationLinksService {
   ): Promise<void> {
     if (status === 'disabled') return;
     const template = status === 'invited' ? 'invite' : 'invite-member';
-    await this.mail.add(tx, { to: email, template, values: { name, tenantName, url } });
+    // The owner of the address may know whether it has an account; the page then asks for its password.
+    const link = status === 'invited' ? url : `${url}&account=existing`;
+    await this.mail.add(tx, { to: email, template, values: { name, tenantName, url: link } });
   }
 
   private sentLink(userId: string, receivesMail: boolean, url: string): SentLink {

@@ -20,3 +20,10 @@ export class InviteAlreadyAccepted extends GoneError {
   override code = 'invite_accepted';
   override error = 'Invitation was already accepted';
 }
+
+/** Links that are unknown, used or expired, whose use is audited. */
+export const INVITATION_REFUSALS = {
+  action: 'user.invite.accepted',
+  errors: [InviteInvalid, InviteNotFound, InviteAlreadyAccepted],
+  route: 'POST /api/v1/auth/accept-invite',
+} as const;

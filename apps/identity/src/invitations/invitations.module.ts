@@ -24,5 +24,6 @@ import { InvitationsService } from './invitations.service.js';
   ],
   controllers: [InvitationAcceptanceController, InvitationsController],
   providers: [InvitationAcceptanceService, InvitationsService],
+  exports: [InvitationAcceptanceService],
 })
 export class InvitationsModule {}

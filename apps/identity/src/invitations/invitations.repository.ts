@@ -68,6 +68,8 @@ export interface InvitationOffer extends OfferedMembership {
   expired: boolean;
 }
 
+type AcceptableInvitation = Invitation & { roleId: string };
+
 export type AcceptedInvitation = Pick<Invitation, 'partnerId' | 'orgId'>;
 
 const OWNER = 'i.partner_id = :partnerId AND i.org_id IS NOT DISTINCT FROM :orgId::uuid';
@@ -96,6 +98,11 @@ const OF_MEMBERSHIP = {
     m.device_group_ids FROM organization_membership m JOIN user_account u ON u.id = m.user_id
     WHERE m.partner_id = :partnerId AND m.org_id = :orgId`,
 } as const;
+
+const ACCEPTABLE = `
+  SELECT i.id, i.partner_id AS "partnerId", i.org_id AS "orgId", i.role_id AS "roleId", i.org_access AS "orgAccess",
+    i.org_ids AS "orgIds", i.site_ids AS "siteIds", i.device_group_ids AS "deviceGroupIds", i.invited_by AS "invitedBy"
+  FROM invitation i`;
 
 const OFFER = `
   SELECT u.id AS "userId", i.email, i.name, u.status, i.partner_id AS "partnerId", i.org_id AS "orgId",
@@ -130,7 +137,8 @@ export class InvitationsRepository {
 
   /**
    * Stores an invitation, with a new account when the address has none.
-   * @returns the id of the user; null when it is a member of the scope already, or is invited to it
+   * @returns the id of the user; null when it is a member of the scope already, is invited to it, or is
+   *   kept there by SCIM
    */
   async open(
     tx: Transaction,
@@ -143,6 +151,7 @@ export class InvitationsRepository {
     await this.users.lockMemberships(tx, userId);
     if (!account) await this.users.insertInvited(tx, { id: userId, email, name });
     if (await this.members.exists(tx, scope, userId)) return null;
+    if (await this.members.isManaged(tx, scope, userId)) return null;
     const rows = await tx.query(
       `INSERT INTO invitation ${COLUMNS}
        VALUES (:partnerId, :orgId, :userId, :email, :name, :roleId, :orgAccess, :orgIds, :siteIds, :deviceGroupIds,
@@ -255,14 +264,28 @@ export class InvitationsRepository {
    */
   async accept(tx: Transaction, tokenHash: Buffer, userId: string): Promise<AcceptedInvitation | null> {
     await this.users.lockMemberships(tx, userId);
-    const [found] = await tx.query<Invitation & { roleId: string }>(
-      `SELECT id, partner_id AS "partnerId", org_id AS "orgId", role_id AS "roleId", org_access AS "orgAccess",
-         org_ids AS "orgIds", site_ids AS "siteIds", device_group_ids AS "deviceGroupIds", invited_by AS "invitedBy"
-       FROM invitation
-       WHERE token_hash = :tokenHash AND user_id = :userId AND accepted_at IS NULL AND expires_at > now() FOR UPDATE`,
+    const [found] = await tx.query<AcceptableInvitation>(
+      `${ACCEPTABLE} WHERE i.token_hash = :tokenHash AND i.user_id = :userId AND i.accepted_at IS NULL
+         AND i.expires_at > now() FOR UPDATE`,
       { tokenHash, userId },
     );
-    if (!found) return null;
+    return found ? this.becomeMember(tx, found, userId) : null;
+  }
+
+  /** Stores the membership of an open invitation that is locked, whatever the age of its link. */
+  async acceptLocked(tx: Transaction, scope: MemberScope, userId: string): Promise<void> {
+    const [found] = await tx.query<AcceptableInvitation>(`${ACCEPTABLE} WHERE ${OPEN} AND i.user_id = :userId`, {
+      ...tenantOf(scope),
+      userId,
+    });
+    if (found) await this.becomeMember(tx, found, userId);
+  }
+
+  private async becomeMember(
+    tx: Transaction,
+    found: AcceptableInvitation,
+    userId: string,
+  ): Promise<AcceptedInvitation> {
     const { id, partnerId, orgId, ...restrictions } = found;
     const scope: MemberScope =
       orgId === null ? { kind: 'partner', partnerId } : { kind: 'organization', partnerId, orgId };

@@ -11,19 +11,23 @@ import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type T
 
 const codeOf = ({ status, body }: TestResponse) => (status < 300 ? status : (body.code as string));
 
+let testApp: IdentityTestApp;
+let identity: IdentityReplica;
+
+beforeAll(async () => {
+  testApp = await IdentityTestApp.start();
+  identity = await testApp.startReplica();
+}, 120_000);
+afterAll(() => testApp.stop());
+
 describe('an invitation of an existing account', () => {
-  let testApp: IdentityTestApp;
-  let identity: IdentityReplica;
   let host: TestUser;
   let viewer: string;
 
   beforeAll(async () => {
-    testApp = await IdentityTestApp.start();
-    identity = await testApp.startReplica();
     host = await registerPartner(identity, 'Inviting MSP');
     viewer = await roleId(identity, host.bearer, 'Partner Viewer');
-  }, 120_000);
-  afterAll(() => testApp.stop());
+  });
 
   const setSecurity = (partnerId: string, security: object) =>
     testApp.query(`UPDATE partner SET settings = jsonb_build_object('security', $2::jsonb) WHERE id = $1`, [
@@ -209,18 +213,13 @@ describe('an invitation of an existing account', () => {
 });
 
 describe('mails of invitations', () => {
-  let testApp: IdentityTestApp;
-  let identity: IdentityReplica;
   let host: TestUser;
   let viewer: string;
 
   beforeAll(async () => {
-    testApp = await IdentityTestApp.start();
-    identity = await testApp.startReplica();
     host = await registerPartner(identity);
     viewer = await roleId(identity, host.bearer, 'Partner Viewer');
-  }, 120_000);
-  afterAll(() => testApp.stop());
+  });
 
   const invite = (email: string, on = identity, admin = host, role = viewer) =>
     on.post('/users/invite', { email, name: 'Robin', roleId: role }, admin);

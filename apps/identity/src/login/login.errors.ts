@@ -13,4 +13,5 @@ export type LoginRefusal =
   | 'wrong_password'
   | 'user_not_active'
   | 'no_membership'
-  | 'tenant_not_active';
+  | 'tenant_not_active'
+  | 'sso_enforced';

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { AuditTrail } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/rate-limits';
 import { ValidationError } from '@rmm/service-kit';
@@ -9,7 +8,7 @@ import { emailBucket } from '../limits.js';
 import { MfaLoginService, type LoginResult } from '../mfa/mfa-login.service.js';
 import { PasswordVerificationService } from '../passwords/password-verification.service.js';
 import { LoginSessionsService } from '../sessions/login-sessions.service.js';
-import { findMembershipToEnter, type User, type UserMembership } from '../users/user.js';
+import { findMembershipToEnter, isSsoOnly, type User, type UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { LoginDto } from './dto/login.dto.js';
 import { withLatencyFloor } from './latency-floor.js';
@@ -25,7 +24,6 @@ export class LoginService {
     private readonly mfaLogins: MfaLoginService,
     private readonly logins: LoginSessionsService,
     private readonly limits: RateLimits,
-    private readonly audit: AuditTrail,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -49,6 +47,7 @@ export class LoginService {
     if (!user || refusal) return this.refuse(email, user, refusal ?? 'unknown_address');
     if (user.status !== 'active') return this.refuse(email, user, 'user_not_active');
     if (user.memberships.length === 0) return this.refuse(email, user, 'no_membership');
+    if (isSsoOnly(user)) return this.refuse(email, user, 'sso_enforced');
     const membership = findMembershipToEnter(user.memberships, named);
     if (!membership) return this.refuse(email, user, 'tenant_not_active');
     await this.logins.assertAddressAllowed(user, membership);
@@ -68,13 +67,8 @@ export class LoginService {
 
   private async refuse(email: string, user: User | null, reason: LoginRefusal): Promise<never> {
     const caller = user ? selfCaller(user, user.memberships[0] ?? null) : unknownCaller(email);
-    await this.audit.recordDirect(
-      caller,
-      'user.login.failed',
-      { type: 'user', id: user?.id ?? null, name: user?.name ?? null },
-      { reason, method: 'password' },
-      'failure',
-    );
+    const resource = { type: 'user', id: user?.id ?? null, name: user?.name ?? null };
+    await this.logins.recordFailure(caller, resource, { reason, method: 'password' }, 'password');
     throw new LoginFailed();
   }
 }

@@ -8,7 +8,9 @@ describe('renderMail', () => {
     expect(mail.subject).toBe('You have been invited to Acme');
     expect(mail.text).toContain('Hello Robin,');
     expect(mail.text).toContain(`Accept invitation: ${url}`);
-    expect(mail.html).toContain(`<a href="${url}">Accept invitation</a>`);
+    expect(mail.html).toContain(`<a href="${url}" `);
+    expect(mail.html).toContain('>Accept invitation</a>');
+    expect(mail.html).toContain('<html lang="en">');
   });
 
   it('does not let a value add tags, headers or further placeholders', () => {
@@ -30,13 +32,31 @@ describe('renderMail', () => {
     }
   });
 
+  it('leads to a page of the web application where a template has no link of its own', () => {
+    const { text, html } = renderMail('new-device', { name: 'R' }, { appUrl: 'https://api.example.com/account' });
+    expect(text).toContain('Review your sessions: https://api.example.com/account/security');
+    expect(html).toContain('href="https://api.example.com/account/security"');
+  });
+
+  it.each(Object.entries(MAIL_TEMPLATES))('has a text and a button for every link: %s', (locale, templates) => {
+    for (const name of Object.keys(templates) as MailTemplateName[]) {
+      const { action, page } = templates[name] ?? {};
+      const { subject, text, html } = renderMail(name, { name: 'Robin', url }, { locale, appUrl: 'https://app' });
+      expect(subject).not.toBe('');
+      expect(html).toContain(`<html lang="${locale}">`);
+      const link = page ? `https://app/${page}` : url;
+      expect(action === undefined).toBe(!text.includes(link));
+      expect(action === undefined).toBe(!html.includes(`href="${link}"`));
+    }
+  });
+
   it('falls back to English for an unknown language', () => {
-    expect(renderMail('password-changed', { name: 'R' }, 'xx').subject).toBe('Your password was changed');
+    expect(renderMail('password-changed', { name: 'R' }, { locale: 'xx' }).subject).toBe('Your password was changed');
   });
 
   it('uses the language of the locale, whatever its region', () => {
     for (const locale of ['de', 'de-AT', 'DE-ch']) {
-      expect(renderMail('password-changed', { name: 'R' }, locale).subject).toBe('Ihr Passwort wurde geändert');
+      expect(renderMail('password-changed', { name: 'R' }, { locale }).subject).toBe('Ihr Passwort wurde geändert');
     }
   });
 
@@ -44,7 +64,8 @@ describe('renderMail', () => {
     'uses the same values in every language: %s',
     (name) => {
       const marks = new Proxy<Record<string, string>>({}, { get: (_, key) => `<${String(key)}>` });
-      const valuesIn = (locale: string) => [...new Set(renderMail(name, marks, locale).text.match(/<\w+>/g))].sort();
+      const valuesIn = (locale: string) =>
+        [...new Set(renderMail(name, marks, { locale }).text.match(/<\w+>/g))].sort();
       expect(valuesIn('de')).toEqual(valuesIn('en'));
     },
   );

@@ -18,10 +18,15 @@ export interface MailVariables {
   'mfa-disabled': 'name';
   'mfa-reset': 'name';
   'recovery-codes-replaced': 'name';
+  'passkey-added': 'name' | 'passkeyName';
+  'passkey-removed': 'name' | 'passkeyName';
+  'sso-linked': 'name' | 'providerName';
+  'sso-unlinked': 'name' | 'providerName';
   'mfa-grace-opened': 'name' | 'deadline';
   'mfa-grace-ending': 'name' | 'deadline';
   'api-key-expiring': 'keyName' | 'name' | 'keyPrefix' | 'expiresAt';
   'webhook-failed': 'webhookName' | 'name' | 'organizationName' | 'failingSince';
+  'psa-sync-disabled': 'connectionName' | 'name' | 'provider';
 }
 
 export type MailTemplateName = keyof MailVariables;
@@ -30,8 +35,10 @@ export type MailTemplateName = keyof MailVariables;
 export interface MailTemplate {
   subject: string;
   paragraphs: string[];
-  /** The label of the button to the value `url`. */
+  /** The label of the button to the value `url`, or to `page`. */
   action?: string;
+  /** A page of the web application, such as `security`, where a template has no link of its own. */
+  page?: string;
 }
 
 export interface RenderedMail {
@@ -45,6 +52,13 @@ const MAX_NAME = 80;
 
 type Values = Readonly<Record<string, string>>;
 
+export interface MailOptions {
+  /** A BCP 47 tag; only its language counts. */
+  locale?: string;
+  /** `PUBLIC_APP_URL`, for templates that lead to a page. */
+  appUrl?: string;
+}
+
 const FALLBACK: Readonly<Record<MailTemplateName, MailTemplate>> = en;
 
 /** Texts by language, in `templates/<language>.json`. A template that a language lacks is sent in English. */
@@ -53,20 +67,24 @@ export const MAIL_TEMPLATES: Readonly<Record<string, Partial<Record<MailTemplate
 /**
  * Renders a mail as text and HTML. Values are escaped in HTML and line breaks in them are removed, so that a name cannot
  * add a header or a tag. Names are cut to 80 characters and contain no link.
- * @param locale  a BCP 47 tag; only its language counts
  */
-export function renderMail(name: MailTemplateName, values: Values, locale = 'en'): RenderedMail {
-  const [language = 'en'] = locale.toLowerCase().split('-');
-  const { action, paragraphs, subject } = MAIL_TEMPLATES[language]?.[name] ?? FALLBACK[name];
+export function renderMail(
+  name: MailTemplateName,
+  values: Values,
+  { locale = 'en', appUrl = '' }: MailOptions = {},
+): RenderedMail {
+  const wanted = locale.toLowerCase().split('-', 1)[0] ?? '';
+  const language = MAIL_TEMPLATES[wanted]?.[name] ? wanted : 'en';
+  const { action, page, paragraphs, subject } = MAIL_TEMPLATES[language]?.[name] ?? FALLBACK[name];
   const plain = (text: string) => fill(text, values, (value, key) => lineOf(key, value));
   const safe = (text: string) => fill(text, values, (value, key) => escapeHtml(lineOf(key, value)));
-  const link = action ? { label: action, url: values.url ?? '' } : null;
+  const link = action ? { label: action, url: page ? `${appUrl}/${page}` : (values.url ?? '') } : null;
   return {
     subject: plain(subject),
     text: [...paragraphs.map(plain), ...(link ? [`${link.label}: ${link.url}`] : [])].join('\n\n'),
-    html: page([
-      ...paragraphs.map((paragraph) => `<p>${safe(escapeHtml(paragraph))}</p>`),
-      ...(link ? [`<p><a href="${escapeHtml(link.url)}">${escapeHtml(link.label)}</a></p>`] : []),
+    html: renderPage(language, plain(subject), [
+      ...paragraphs.map((paragraph) => `<p style="margin:0 0 16px">${safe(escapeHtml(paragraph))}</p>`),
+      ...(link ? [renderButton(link.label, link.url)] : []),
     ]),
   };
 }
@@ -94,5 +112,13 @@ function boundName(value: string): string {
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escapeHtml = (value: string): string => value.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
 
-const page = (parts: string[]): string =>
-  `<!doctype html><html><body style="font-family:sans-serif;line-height:1.5;max-width:36em">${parts.join('')}</body></html>`;
+/** Styles are attributes: most mail programs remove style elements. The address is readable where buttons are not. */
+const renderButton = (label: string, url: string): string =>
+  `<p style="margin:24px 0"><a href="${escapeHtml(url)}" style="display:inline-block;padding:12px 22px;border-radius:8px;background:#1f5fbf;color:#ffffff;font-weight:600;text-decoration:none">${escapeHtml(label)}</a></p>` +
+  `<p style="margin:0;font-size:13px;color:#516075;word-break:break-all">${escapeHtml(url)}</p>`;
+
+const renderPage = (language: string, subject: string, parts: string[]): string =>
+  `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${escapeHtml(subject)}</title></head>` +
+  '<body style="margin:0;padding:24px 12px;background:#f3f5f9;color:#182230;font:16px/1.5 system-ui,-apple-system,Segoe UI,Roboto,Arial,sans-serif">' +
+  '<div style="max-width:560px;margin:0 auto;padding:28px 32px;background:#ffffff;border:1px solid #dde3ec;border-radius:12px">' +
+  `${parts.join('')}</div></body></html>`;

@@ -2,6 +2,7 @@ import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RedisConnections } from '@rmm/service-kit';
 import { MailSweepJob } from './mail-sweep.job.js';
+import { MailMetrics } from './mail.metrics.js';
 import { MailRepository } from './mail.repository.js';
 import { MailRpc } from './mail.rpc.js';
 import { MAIL_QUEUE, MailService } from './mail.service.js';
@@ -21,7 +22,7 @@ import { SendMailProcessor } from './send-mail.processor.js';
     }),
   ],
   controllers: [MailRpc],
-  providers: [MailRepository, MailService, MailSweepJob, SendMailProcessor],
+  providers: [MailMetrics, MailRepository, MailService, MailSweepJob, SendMailProcessor],
   exports: [MailService],
 })
 export class MailModule {}

@@ -48,6 +48,17 @@ describe('MailRepository', () => {
     expect((await store({ idempotencyKey })).isStored).toBe(false);
   });
 
+  it('stores many mails at once', async () => {
+    const rows = Array.from({ length: 3 }, () => ({
+      ...{ id: randomUUID(), recipient: freshEmail(), template: 'sso-unlinked' as const, locale: '' },
+      ...{ valuesSealed: 'sealed', idempotencyKey: null },
+    }));
+    await identity.app.get(WorkerDatabase).transaction((tx) => mails.insertAll(tx, rows));
+    const due = await mails.listDue(1_000);
+    expect(due).toEqual(expect.arrayContaining(rows.map(({ id }) => id)));
+    expect((await mails.lease(rows[0]?.id ?? ''))?.valuesSealed).toBe('sealed');
+  });
+
   it('leases a mail that is due to one worker at a time', async () => {
     const { id } = await store();
     expect(await mails.listDue(100)).toContain(id);
@@ -108,5 +119,6 @@ describe('MailRepository', () => {
     const { partnerId, email } = await registerPartner(identity);
     const audience = { partnerId, orgId: randomUUID(), permission: 'organizations:write' } as const;
     expect(await mails.listAudience(audience)).toEqual([{ email, name: 'Pat Morgan' }]);
+    expect(await mails.listAudience({ ...audience, orgId: null })).toEqual([{ email, name: 'Pat Morgan' }]);
   });
 });

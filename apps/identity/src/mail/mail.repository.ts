@@ -24,6 +24,13 @@ interface MemberRow extends Addressee {
   permissions: Permission[];
 }
 
+/** The mails that wait for an attempt. */
+export interface MailBacklog {
+  waiting: number;
+  /** 0 when no attempt is due. */
+  oldestDueSeconds: number;
+}
+
 const LEASE = '2 minutes';
 const MAX_ATTEMPTS = 8;
 
@@ -63,6 +70,16 @@ export class MailRepository {
     return rows.length === 1;
   }
 
+  /** Stores mails that have no idempotency key. */
+  async insertAll(tx: SqlExecutor, mails: readonly NewMailRow[]): Promise<void> {
+    await tx.query(
+      `INSERT INTO mail (id, recipient, template, locale, values_sealed)
+       SELECT id, recipient, template, locale, "valuesSealed" FROM jsonb_to_recordset(:mails::jsonb)
+         AS m (id uuid, recipient text, template text, locale text, "valuesSealed" text)`,
+      { mails: JSON.stringify(mails) },
+    );
+  }
+
   /** Leases a mail that is due for two minutes; null when it was sent, given up, or is leased by another worker. */
   async lease(id: string): Promise<LeasedMail | null> {
     const [row] = await this.worker.query<LeasedMail>(
@@ -82,14 +99,15 @@ export class MailRepository {
     });
   }
 
-  /** Schedules the next attempt after 10, 40, 90 ... seconds; gives up after the eighth. */
-  async markFailed(id: string, error: string): Promise<void> {
-    await this.worker.query(
+  /** Schedules the next attempt after 10, 40, 90 ... seconds. @returns true when it gives up, after the eighth */
+  async markFailed(id: string, error: string): Promise<boolean> {
+    const [row] = await this.worker.query<{ abandoned: boolean }>(
       `UPDATE mail SET last_error = :error, next_attempt_at = now() + make_interval(secs => attempts * attempts * 10),
          abandoned_at = CASE WHEN attempts >= ${MAX_ATTEMPTS} THEN now() END
-       WHERE id = :id`,
+       WHERE id = :id RETURNING abandoned_at IS NOT NULL AS abandoned`,
       { id, error: error.slice(0, 500) },
     );
+    return row?.abandoned ?? false;
   }
 
   /** Lists the ids of mails that are due, at most `limit`. */
@@ -102,6 +120,15 @@ export class MailRepository {
     return rows.map(({ id }) => id);
   }
 
+  async readBacklog(): Promise<MailBacklog> {
+    const [row] = await this.worker.query<MailBacklog>(
+      `SELECT count(*)::int AS waiting,
+         coalesce(greatest(0, extract(epoch FROM now() - min(next_attempt_at))), 0)::float8 AS "oldestDueSeconds"
+       FROM mail WHERE sent_at IS NULL AND abandoned_at IS NULL`,
+    );
+    return row;
+  }
+
   /** Deletes up to `limit` mails that were sent or given up and are a week old. */
   async purge(limit: number): Promise<void> {
     await this.worker.query(
@@ -112,8 +139,9 @@ export class MailRepository {
     );
   }
 
-  /** Lists the organization's active members with the permission, else the partner's administrators. */
+  /** Lists the organization's active members with the permission; the partner's administrators without any, or without organization. */
   async listAudience({ partnerId, orgId, permission }: MailAudience): Promise<Addressee[]> {
+    if (orgId === null) return this.listPartnerAdmins(partnerId);
     const required = parsePermission(permission);
     const members = await this.listMembers(partnerId, orgId);
     const permitted = members.filter(({ permissions }) => required && hasPermission(permissions, required));

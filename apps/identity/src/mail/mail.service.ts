@@ -9,7 +9,7 @@ import { KeyRing } from '@rmm/secrets';
 import { BadRequestError, Logger } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { MailTemplateName, MailVariables } from './mail-templates.js';
-import { MailRepository } from './mail.repository.js';
+import { MailRepository, type NewMailRow } from './mail.repository.js';
 
 export const MAIL_QUEUE = 'identity-mail';
 export const SEND_JOB = 'send';
@@ -37,7 +37,7 @@ interface MailOf<T extends MailTemplateName> {
 export type NewMail = { [T in MailTemplateName]: MailOf<T> }[MailTemplateName];
 
 /** Templates that other services may use: none of them contains a link that signs a user in. */
-const OPEN_TEMPLATES = ['api-key-expiring', 'webhook-failed'] as const;
+const OPEN_TEMPLATES = ['api-key-expiring', 'webhook-failed', 'psa-sync-disabled'] as const;
 
 /** Returns the context that the values of a mail are sealed for. */
 export const mailSealContext = (mailId: string) => `mail.values:${mailId}`;
@@ -67,11 +67,16 @@ export class MailService {
   /** Stores a mail and queues it after the commit. Does nothing where mail cannot be sent. */
   async add(tx: OutboxTransaction, mail: NewMail): Promise<void> {
     if (!this.canSend) return;
-    const { to, template, values, locale = LOCALE_OF_RECIPIENT, idempotencyKey = null } = mail;
-    const id = randomUUID();
-    const valuesSealed = this.keyRing.seal(JSON.stringify(values), mailSealContext(id));
-    const row = { id, recipient: to, template, locale, valuesSealed, idempotencyKey };
-    if (await this.repository.insert(tx, row)) tx.afterCommit(() => this.enqueue(id));
+    const row = this.toRow(mail);
+    if (await this.repository.insert(tx, row)) tx.afterCommit(() => this.enqueue(row.id));
+  }
+
+  /** Stores mails without idempotency keys in one statement, and queues them after the commit; see `add`. */
+  async addAll(tx: OutboxTransaction, mails: readonly NewMail[]): Promise<void> {
+    if (!this.canSend || mails.length === 0) return;
+    const rows = mails.map((mail) => this.toRow(mail));
+    await this.repository.insertAll(tx, rows);
+    tx.afterCommit(() => rows.forEach(({ id }) => this.enqueue(id)));
   }
 
   /**
@@ -96,6 +101,13 @@ export class MailService {
       }
     });
     return { accepted: true };
+  }
+
+  private toRow(mail: NewMail): NewMailRow {
+    const { to, template, values, locale = LOCALE_OF_RECIPIENT, idempotencyKey = null } = mail;
+    const id = randomUUID();
+    const valuesSealed = this.keyRing.seal(JSON.stringify(values), mailSealContext(id));
+    return { id, recipient: to, template, locale, valuesSealed, idempotencyKey };
   }
 
   /** Queues a mail to be sent now. A failure is logged only. */

@@ -1,4 +1,5 @@
 import { SMTPServer } from 'smtp-server';
+import { MetricsRegistry } from '@rmm/service-kit';
 import { eventually, freePort } from '@rmm/testing-services';
 import {
   ADMIN,
@@ -61,6 +62,11 @@ class MailServer {
   }
 }
 
+const metricOf = async ({ app }: IdentityReplica, name: string, outcome?: string) => {
+  const metric = await app.get(MetricsRegistry).registry.getSingleMetric(name)?.get();
+  return metric?.values.find(({ labels }) => labels.outcome === outcome)?.value;
+};
+
 describe('SendMailProcessor', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
@@ -105,7 +111,7 @@ describe('SendMailProcessor', () => {
     expect(mail.headers.get('content-type')).toMatch(/^multipart\/alternative/);
     const [text = '', html = ''] = partsOf(mail);
     expect(text).toContain('Hello Pat Morgan,');
-    expect(html).toContain('<p>Hello Pat Morgan,</p>');
+    expect(html).toContain('>Hello Pat Morgan,</p>');
     const link = /https:\/\/\S+token=([A-Za-z0-9_-]{48})$/m.exec(text);
     expect(new URL(link?.[0] ?? '').host).toBe('app.test');
     expect(html).toContain(`href="${link?.[0]}"`);
@@ -113,6 +119,7 @@ describe('SendMailProcessor', () => {
     await eventually(async () => {
       expect(await rowsTo(email)).toEqual([{ attempts: 1, sent: true, error: null, sealed: null }]);
     });
+    expect(await metricOf(identity, 'rmm_mail_attempts_total', 'sent')).toBeGreaterThan(0);
   }, 30_000);
 
   it('sends nothing to a server that offers no TLS when TLS is required', async () => {
@@ -132,6 +139,14 @@ describe('SendMailProcessor', () => {
         );
         expect(mail).toEqual({ sent: false, error: expect.stringMatching(/TLS/i) });
       });
+      await eventually(async () => expect(await metricOf(strict, 'rmm_mail_attempts_total', 'failed')).toBe(1));
+      expect(await metricOf(strict, 'rmm_mail_waiting')).toBe(1);
+      expect(await metricOf(strict, 'rmm_mail_oldest_due_seconds')).toBe(0);
+      await other.query(`UPDATE mail SET next_attempt_at = now() - INTERVAL '90 seconds', attempts = 7`);
+      expect(await metricOf(strict, 'rmm_mail_oldest_due_seconds')).toBeGreaterThanOrEqual(90);
+      await strict.app.get(MailSweepJob).run();
+      await eventually(async () => expect(await metricOf(strict, 'rmm_mail_attempts_total', 'abandoned')).toBe(1));
+      expect(await metricOf(strict, 'rmm_mail_waiting')).toBe(0);
       expect(server.received.filter(({ to }) => to.includes(email))).toEqual([]);
     } finally {
       await other.stop();

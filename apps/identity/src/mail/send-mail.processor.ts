@@ -10,6 +10,7 @@ import { KeyRing } from '@rmm/secrets';
 import { Clock, Logger } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { isMailTemplate, renderMail, type RenderedMail } from './mail-templates.js';
+import { MailMetrics } from './mail.metrics.js';
 import { MailRepository, type LeasedMail } from './mail.repository.js';
 import { MAIL_QUEUE, MailService, mailSealContext, type MailJob } from './mail.service.js';
 
@@ -26,6 +27,7 @@ export class SendMailProcessor extends WorkerHost implements OnApplicationBootst
 
   constructor(
     private readonly mails: MailRepository,
+    private readonly metrics: MailMetrics,
     private readonly service: MailService,
     private readonly keyRing: KeyRing,
     private readonly clock: Clock,
@@ -55,19 +57,21 @@ export class SendMailProcessor extends WorkerHost implements OnApplicationBootst
     try {
       await this.deliver(mail.recipient, this.render(mail));
       await this.mails.markSent(mail.id);
+      this.metrics.countAttempt('sent');
     } catch (err) {
       this.logger.warn(
         { err, mailId, attempts: mail.attempts },
         'mail could not be sent; it is tried again later, eight times at most',
       );
-      await this.mails.markFailed(mail.id, err instanceof Error ? err.message : String(err));
+      const abandoned = await this.mails.markFailed(mail.id, err instanceof Error ? err.message : String(err));
+      this.metrics.countAttempt(abandoned ? 'abandoned' : 'failed');
     }
   }
 
   private render({ id, template, locale, valuesSealed }: LeasedMail): RenderedMail {
     if (!isMailTemplate(template)) throw new Error(`No mail template "${template}"`);
     const values = JSON.parse(this.keyRing.open(valuesSealed, mailSealContext(id))) as Record<string, string>;
-    return renderMail(template, values, locale);
+    return renderMail(template, values, { locale, appUrl: this.config.publicAppUrl });
   }
 
   /** @throws when the server refuses the mail or is unreachable, or when nothing to send it by is configured */

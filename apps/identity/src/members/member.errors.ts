@@ -10,6 +10,12 @@ export class LastAdmin extends ConflictError {
   override error = 'The last administrator cannot be removed';
 }
 
+/** The identity provider of the organization owns what was to be changed. */
+export class ManagedByScim extends ConflictError {
+  override code = 'managed_by_scim';
+  override error = 'The identity provider of the organization manages this user';
+}
+
 export class UserNotInvited extends BadRequestError {
   override code = 'user_not_invited';
   override error = 'User has no open invitation';

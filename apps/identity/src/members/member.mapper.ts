@@ -40,7 +40,7 @@ export function toUserDto(
     roleName: row.roleName,
     ...(scope.kind === 'partner'
       ? { orgAccess: row.orgAccess, orgIds: row.orgIds }
-      : { siteIds: row.siteIds, deviceGroupIds: row.deviceGroupIds }),
+      : { siteIds: row.siteIds, deviceGroupIds: row.deviceGroupIds, managedBy: row.managedByScim ? 'scim' : null }),
   };
 }
 

@@ -21,7 +21,7 @@ import { PlatformUsersService } from './platform-users.service.js';
 @ErrorCodes({
   400: ['invalid_role_scope', 'self_action_refused'],
   403: ['self_action_refused', 'user_in_other_tenants'],
-  409: ['last_admin', 'mfa_policy_would_lock_out_users', 'user_already_exists'],
+  409: ['last_admin', 'managed_by_scim', 'mfa_policy_would_lock_out_users', 'user_already_exists'],
 })
 @Controller('users')
 export class MembersController {

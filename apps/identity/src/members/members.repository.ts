@@ -37,6 +37,7 @@ export interface MemberRow {
   orgIds: string[] | null;
   siteIds: string[] | null;
   deviceGroupIds: string[] | null;
+  managedByScim: boolean;
 }
 
 /** The number of all matching members, and what decides their MFA status. */
@@ -73,6 +74,8 @@ export interface LockedMember {
   /** Null is no restriction. */
   siteIds: string[] | null;
   deviceGroupIds: string[] | null;
+  /** SCIM owns the role and the membership itself. */
+  managedByScim: boolean;
 }
 
 export interface NewMembership {
@@ -103,14 +106,16 @@ const TABLES = {
     name: 'partner_membership',
     owner: 'partner_id',
     entity: PartnerMembership,
-    restriction: `m.org_access AS "orgAccess", m.org_ids AS "orgIds", NULL AS "siteIds", NULL AS "deviceGroupIds"`,
+    restriction: `m.org_access AS "orgAccess", m.org_ids AS "orgIds", NULL AS "siteIds", NULL AS "deviceGroupIds",
+      FALSE AS "managedByScim"`,
   },
   organization: {
     name: 'organization_membership',
     owner: 'org_id',
     entity: OrganizationMembership,
     restriction: `NULL AS "orgAccess", NULL AS "orgIds", m.site_ids AS "siteIds",
-      m.device_group_ids AS "deviceGroupIds"`,
+      m.device_group_ids AS "deviceGroupIds",
+      EXISTS (SELECT FROM scim_user s WHERE s.org_id = m.org_id AND s.user_id = m.user_id) AS "managedByScim"`,
   },
 } as const;
 
@@ -155,6 +160,16 @@ export class MembersRepository {
     const { name, owner } = TABLES[scope.kind];
     const rows = await tx.query(`SELECT 1 AS one FROM ${name} m WHERE m.${owner} = :ownerId AND m.user_id = :userId`, {
       ownerId: ownerIdOf(scope),
+      userId,
+    });
+    return rows.length > 0;
+  }
+
+  /** Returns true for a user whom SCIM keeps in the organization, also for one without a membership now. */
+  async isManaged(tx: SqlExecutor, scope: MemberScope, userId: string): Promise<boolean> {
+    if (scope.kind === 'partner') return false;
+    const rows = await tx.query('SELECT 1 AS one FROM scim_user s WHERE s.org_id = :orgId AND s.user_id = :userId', {
+      orgId: scope.orgId,
       userId,
     });
     return rows.length > 0;
@@ -230,7 +245,7 @@ export class MembersRepository {
     return (result.raw as unknown[]).length === 1;
   }
 
-  async setRole(tx: TenantTransaction, scope: MemberScope, userId: string, roleId: string): Promise<void> {
+  async setRole(tx: Transaction, scope: MemberScope, userId: string, roleId: string): Promise<void> {
     if (scope.kind === 'partner') {
       await tx.repository(PartnerMembership).update({ partnerId: scope.partnerId, userId }, { roleId });
     } else {
@@ -281,11 +296,15 @@ const PARTNER_SECURITY = `SELECT settings -> 'security' AS "partnerSecurity" FRO
 const definedOf = (filters: Filters): Filters =>
   Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== undefined));
 
-/** The texts depend only on which filters are set, so there are few and each stays prepared. */
+/**
+ * The texts depend only on which filters are set, so there are few and each stays prepared. `OFFSET 0` has the role of each
+ * member looked up by its id: a join would read the roles of all tenants for a page.
+ */
 function matching(kind: MemberScope['kind'], filters: Filters): string {
   const conditions = Object.keys(filters).map((name) => ` AND ${FILTERS[name as keyof Filters]}`);
   const { name, owner } = TABLES[kind];
-  return `FROM ${name} m JOIN user_account u ON u.id = m.user_id JOIN role r ON r.id = m.role_id
+  return `FROM ${name} m JOIN user_account u ON u.id = m.user_id
+    JOIN LATERAL (SELECT id, name, force_mfa FROM role WHERE id = m.role_id OFFSET 0) r ON true
     WHERE m.${owner} = :ownerId${conditions.join('')}`;
 }
 

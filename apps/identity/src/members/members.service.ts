@@ -16,7 +16,7 @@ import type { UserDto } from './dto/member.dto.js';
 import type { UpdateMembershipDto } from './dto/update-membership.dto.js';
 import { assertAnotherAdmin } from './last-admin.policy.js';
 import { membershipKeyOf, MemberScopeService, tenantOf, type MemberScope } from './member-scope.service.js';
-import { SelfActionRefused } from './member.errors.js';
+import { ManagedByScim, SelfActionRefused } from './member.errors.js';
 import { toUserDto } from './member.mapper.js';
 import { isAdminRole, MembersRepository, type LockedMember } from './members.repository.js';
 import { assertWithinSites } from './site-restriction.js';
@@ -56,13 +56,14 @@ export class MembersService {
     return this.getIn(caller, await this.scopes.resolve(caller, named), userId);
   }
 
-  /** @throws SelfActionRefused, NotFoundError, InvalidRoleScope, PermissionNotDelegable, SiteAccessDenied, LastAdmin */
+  /** @throws SelfActionRefused, NotFoundError, InvalidRoleScope, PermissionNotDelegable, SiteAccessDenied, LastAdmin, ManagedByScim */
   async assignRole(caller: UserCaller, userId: string, { roleId, ...named }: AssignRoleDto): Promise<void> {
     if (userId === caller.userId) throw new SelfActionRefused();
     const scope = await this.scopes.resolve(caller, named);
     await this.tenants.transaction(caller, async (tx) => {
       await this.grants.lockRoles(tx, scope.partnerId);
       const { member, current } = await this.lockMember(tx, { caller, scope, userId, needs: 'users:write' });
+      if (member.managedByScim) throw new ManagedByScim();
       const role = await this.grants.getGrantableRole(tx, current, scope, roleId);
       if (!isAdminRole(role)) await assertAnotherAdmin(tx, this.members, { scope, userId, member });
       await this.members.setRole(tx, scope, userId, role.id);
@@ -111,7 +112,7 @@ export class MembersService {
   /**
    * Removes a member; the user and its other memberships remain. The sessions in this membership end in the same
    * transaction, and no others.
-   * @throws SelfActionRefused, NotFoundError, PermissionNotDelegable, SiteAccessDenied, LastAdmin
+   * @throws SelfActionRefused, NotFoundError, PermissionNotDelegable, SiteAccessDenied, LastAdmin, ManagedByScim
    */
   async remove(caller: UserCaller, userId: string, named: MemberScopeQueryDto): Promise<void> {
     if (userId === caller.userId) throw new SelfActionRefused();
@@ -119,6 +120,7 @@ export class MembersService {
     await this.tenants.transaction(caller, async (tx) => {
       await this.grants.lockRoles(tx, scope.partnerId);
       const { member } = await this.lockMember(tx, { caller, scope, userId, needs: 'users:delete' });
+      if (member.managedByScim) throw new ManagedByScim();
       await assertAnotherAdmin(tx, this.members, { scope, userId, member });
       // Before the membership: without it, row-level security hides the user and its sessions.
       const sessions = await this.sessions.revokeInMembership(tx, userId, membershipKeyOf(scope), 'membership_gone');

@@ -7,7 +7,7 @@ import { LeaveTenantDto } from './dto/leave-tenant.dto.js';
 import { MembershipsService } from './memberships.service.js';
 
 @ApiTags('Authentication')
-@ErrorCodes({ 404: ['not_found'], 409: ['last_admin'] })
+@ErrorCodes({ 404: ['not_found'], 409: ['last_admin', 'managed_by_scim'] })
 @Controller('auth')
 export class MembershipsController {
   constructor(private readonly memberships: MembershipsService) {}

@@ -8,11 +8,13 @@ import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { InviteInvalid } from '../invitations/invitation.errors.js';
 import { InvitationsRepository } from '../invitations/invitations.repository.js';
 import type { LoginRefusal } from '../login/login.errors.js';
+import { LoginAuditService } from '../sessions/login-audit.service.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import { tenantIsActive, type User, type UserMembership } from '../users/user.js';
 import type { LeaveTenantDto } from './dto/leave-tenant.dto.js';
 import { assertAnotherAdmin } from './last-admin.policy.js';
 import { membershipKeyOf, tenantOf, type MemberScope } from './member-scope.service.js';
+import { ManagedByScim } from './member.errors.js';
 import { MembersRepository } from './members.repository.js';
 
 /**
@@ -28,6 +30,7 @@ export class MembershipsService {
     private readonly sessions: SessionRevocationsService,
     private readonly accessChanges: AccessChangesService,
     private readonly audit: AuditTrail,
+    private readonly logins: LoginAuditService,
   ) {}
 
   /**
@@ -56,13 +59,13 @@ export class MembershipsService {
   async recordRefusedAcceptance(user: User | null, reason: LoginRefusal): Promise<void> {
     const caller = user ? selfCaller(user, user.memberships[0] ?? null) : unknownCaller();
     const resource = { type: 'user', id: user?.id ?? null, name: user?.name ?? null };
-    await this.audit.recordDirect(caller, 'user.login.failed', resource, { reason, method: 'invite' }, 'failure');
+    await this.logins.recordFailure(caller, resource, { reason, method: 'invite' }, 'invite');
   }
 
   /**
    * Ends a membership of the caller, or declines an invitation. The sessions that entered the membership end in the same
    * transaction, and no others.
-   * @throws NotFoundError for a tenant that the user neither belongs nor is invited to; LastAdmin; ValidationError
+   * @throws NotFoundError for a tenant that the user neither belongs nor is invited to; LastAdmin; ManagedByScim; ValidationError
    */
   async leaveTenant(caller: UserCaller, { orgId, partnerId }: LeaveTenantDto): Promise<void> {
     if ((orgId === undefined) === (partnerId === undefined)) {
@@ -91,6 +94,7 @@ export class MembershipsService {
   private async end(tx: WorkerTransaction, caller: UserCaller, scope: MemberScope): Promise<void> {
     const { userId } = caller;
     const member = await this.members.lock(tx, scope, userId);
+    if (member.managedByScim) throw new ManagedByScim();
     await assertAnotherAdmin(tx, this.members, { scope, userId, member });
     const sessions = await this.sessions.revokeInMembership(tx, userId, membershipKeyOf(scope), 'membership_gone');
     await this.members.remove(tx, scope, userId);

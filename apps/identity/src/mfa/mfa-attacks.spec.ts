@@ -9,7 +9,14 @@ import {
   type IdentityReplica,
   withStatus,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf } from '../../test/users.js';
+import {
+  enrollTotp,
+  inviteAndAccept,
+  registerPartner,
+  registerProtectedPartner,
+  roleId,
+  sessionOf,
+} from '../../test/users.js';
 
 const invalid = { status: 400, body: { code: 'mfa_code_invalid' } };
 const ended = { status: 401, body: { code: 'mfa_session_invalid' } };
@@ -26,10 +33,7 @@ describe('attacks on the second factor', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const enrolled = async () => {
-    const partner = await registerPartner(identity);
-    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
-  };
+  const enrolled = () => registerProtectedPartner(identity);
   const tempToken = async (email: string): Promise<string> => {
     const { body } = expectStatus(await identity.post('/auth/login', { email, password: PASSWORD }), 200);
     return body.tempToken as string;

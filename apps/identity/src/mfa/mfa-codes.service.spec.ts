@@ -1,7 +1,7 @@
 import { WorkerDatabase } from '@rmm/persistence';
 import { RateLimitedError } from '@rmm/service-kit';
 import { IdentityTestApp, totpCode, type IdentityReplica } from '../../test/identity-test-app.js';
-import { enrollTotp, registerPartner } from '../../test/users.js';
+import { registerPartner, registerProtectedPartner } from '../../test/users.js';
 import { MfaCodesService } from './mfa-codes.service.js';
 import { newTotpSecret } from './totp.js';
 
@@ -19,10 +19,7 @@ describe('MfaCodesService', () => {
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const enrolled = async () => {
-    const partner = await registerPartner(identity);
-    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
-  };
+  const enrolled = () => registerProtectedPartner(identity);
   const useCode = (userId: string, code: string) => worker.transaction((tx) => codes.useRecoveryCode(tx, userId, code));
 
   it("accepts a code of the user's authenticator app once", async () => {

@@ -6,7 +6,7 @@ import {
   type TestResponse,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
+import { claimsOf, enrollTotp, registerPartner, registerProtectedPartner, sessionOf } from '../../test/users.js';
 
 describe('MfaEnrollmentService', () => {
   let testApp: IdentityTestApp;
@@ -19,12 +19,8 @@ describe('MfaEnrollmentService', () => {
   afterAll(() => testApp.stop());
 
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
-  const mfaClaim = (response: TestResponse) =>
-    JSON.parse(Buffer.from(sessionOf(response).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
-  const enrolled = async () => {
-    const partner = await registerPartner(identity);
-    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
-  };
+  const mfaClaim = (response: TestResponse) => claimsOf(sessionOf(response).bearer).mfa;
+  const enrolled = () => registerProtectedPartner(identity);
 
   it('is enabled once, ends the older session and returns the recovery codes of the setup', async () => {
     const partner = await registerPartner(identity);

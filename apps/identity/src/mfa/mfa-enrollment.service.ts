@@ -3,8 +3,8 @@ import qrcode from 'qrcode';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { PasswordVerificationService } from '../passwords/password-verification.service.js';
-import { CurrentPasswordWrong } from '../passwords/password.errors.js';
+import { AccountProofsService, type AccountProofs } from '../passwords/account-proofs.service.js';
+import { CurrentPasswordWrong, ReauthenticationRequired } from '../passwords/password.errors.js';
 import { SessionsService, type IssuedSession, type SessionUser } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import type { MfaSetupStartedDto } from './dto/mfa-setup-started.dto.js';
@@ -28,15 +28,14 @@ export interface IssuedFactor {
   recoveryCodes: string[];
 }
 
-export interface DisableProofs {
-  currentPassword: string | undefined;
+export interface DisableProofs extends AccountProofs {
   /** A code of the authenticator app, or a recovery code. */
   code: string;
   /** The token of the current session, from the body or its cookie. */
   refreshToken: string | undefined;
 }
 
-type Refusal = 'policy' | 'wrong_password' | 'wrong_code';
+type Refusal = 'policy' | 'wrong_password' | 'no_reauthentication' | 'wrong_code';
 
 /**
  * Enrolls an authenticator app: shown once, confirmed by a first code within ten minutes. Replaces recovery codes, and
@@ -47,7 +46,7 @@ type Refusal = 'policy' | 'wrong_password' | 'wrong_code';
 export class MfaEnrollmentService {
   constructor(
     private readonly sessions: SessionsService,
-    private readonly passwords: PasswordVerificationService,
+    private readonly proofs: AccountProofsService,
     private readonly state: MfaStateRepository,
     private readonly codes: MfaCodesService,
     private readonly stepUp: StepUpService,
@@ -116,8 +115,8 @@ export class MfaEnrollmentService {
 
   /**
    * Disables the factor: deletes secret, phone and recovery codes and ends every session; the caller's is issued again.
-   * @throws MfaNotEnabled, MfaRequiredByPolicy, ReplacementSessionRequired, CurrentPasswordWrong, RateLimitedError,
-   *   MfaCodeInvalid; in this order
+   * @throws MfaNotEnabled, MfaRequiredByPolicy, ReplacementSessionRequired, CurrentPasswordWrong or
+   *   ReauthenticationRequired, RateLimitedError, MfaCodeInvalid; in this order
    */
   async disable(caller: UserCaller, proofs: DisableProofs): Promise<IssuedSession> {
     const owner = await this.sessions.getUser(caller);
@@ -125,9 +124,9 @@ export class MfaEnrollmentService {
     if (!user.mfaEnabled) throw new MfaNotEnabled();
     if (this.isRequired(owner)) return this.refuse(caller, user, 'policy', new MfaRequiredByPolicy());
     if (!(await this.sessions.ownsRefreshToken(caller, proofs.refreshToken))) throw new ReplacementSessionRequired();
-    await this.verifyPassword(caller, user, proofs.currentPassword);
+    const grantId = await this.verifyOwner(caller, user, proofs);
     await this.codes.countAttempt(user.id);
-    const session = await this.factors.disable(caller, owner, proofs.code);
+    const session = await this.factors.disable(caller, owner, proofs.code, () => this.proofs.consume(caller, grantId));
     if (!session) return this.refuse(caller, user, 'wrong_code', new MfaCodeInvalid());
     await this.codes.clearAttempts(user.id);
     return session;
@@ -138,11 +137,12 @@ export class MfaEnrollmentService {
     return requiresFactor(toMfaPolicyInput(user, membership), this.config.mfa);
   }
 
-  private async verifyPassword(caller: UserCaller, user: User, password: string | undefined): Promise<void> {
+  private async verifyOwner(caller: UserCaller, user: User, proofs: AccountProofs): Promise<string | null> {
     try {
-      await this.passwords.verifyCurrent(caller, user, password);
+      return await this.proofs.verify(caller, user, proofs);
     } catch (error) {
       if (error instanceof CurrentPasswordWrong) return this.refuse(caller, user, 'wrong_password', error);
+      if (error instanceof ReauthenticationRequired) return this.refuse(caller, user, 'no_reauthentication', error);
       throw error;
     }
   }

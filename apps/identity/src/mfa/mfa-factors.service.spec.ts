@@ -11,10 +11,9 @@ import {
   type IdentityReplica,
   withStatus,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
+import { claimsOf, registerPartner, registerProtectedPartner, sessionOf } from '../../test/users.js';
 
-const mfaClaim = (response: TestResponse) =>
-  JSON.parse(Buffer.from(sessionOf(response).bearer.split('.')[1] ?? '', 'base64url').toString()).mfa as boolean;
+const mfaClaim = (response: TestResponse) => claimsOf(sessionOf(response).bearer).mfa;
 
 describe('MfaFactorsService', () => {
   let testApp: IdentityTestApp;
@@ -28,10 +27,7 @@ describe('MfaFactorsService', () => {
   afterAll(() => testApp.stop());
 
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
-  const enrolled = async () => {
-    const partner = await registerPartner(identity);
-    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
-  };
+  const enrolled = () => registerProtectedPartner(identity);
   const disable = (body: object, options: CallOptions, at = identity) => at.post('/auth/mfa/disable', body, options);
   const setPolicy = (partnerId: string, security: object | string) =>
     testApp.query('update partner set settings = $2 where id = $1', [partnerId, JSON.stringify({ security })]);
@@ -298,6 +294,10 @@ describe('MfaFactorsService', () => {
       ['recovery-codes', {}],
       ['step-up', { method: 'totp', operation: 'add_factor', code }],
       ['step-up/start', { method: 'sms' }],
+      ['sms/enable', {}],
+      ['sms/send', { tempToken: 'x' }],
+      ['passkey/options', { tempToken: 'x' }],
+      ['passkey/verify', { tempToken: 'x', credential: {} }],
     ];
     for (const [route, body] of calls) {
       for (const options of [{ bearer }, {}]) {

@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto';
 import { hashKey, KeyRing, mintOpaqueToken } from '@rmm/secrets';
 import { RedisConnections, UnavailableError } from '@rmm/service-kit';
 import type { MembershipKey } from '../members/membership.js';
+import type { SsoSource } from '../sessions/sessions.service.js';
 
 const PENDING_LOGIN_TTL_SECONDS = 300;
 const SETUP_TTL_SECONDS = 600;
@@ -24,6 +25,8 @@ export interface PendingLogin extends MembershipKey {
   mfaEpoch: number;
   /** Hash of the link that the user accepts with this login, as hex; null without one. */
   invitation: string | null;
+  /** The identity provider that took the place of the password. */
+  sso?: SsoSource;
 }
 
 /** An authenticator app that is not confirmed yet. */

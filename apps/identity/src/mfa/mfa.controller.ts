@@ -23,7 +23,7 @@ import { ReplaceRecoveryCodesDto } from './dto/replace-recovery-codes.dto.js';
 import { StartMfaSetupDto } from './dto/start-mfa-setup.dto.js';
 import { VerifyMfaDto } from './dto/verify-mfa.dto.js';
 import { MfaEnrollmentService } from './mfa-enrollment.service.js';
-import { MfaLoginService } from './mfa-login.service.js';
+import { MfaVerificationService } from './mfa-verification.service.js';
 
 @ApiTags('MFA')
 @ErrorCodes({
@@ -35,18 +35,22 @@ import { MfaLoginService } from './mfa-login.service.js';
     'mfa_not_enabled',
     'mfa_proof_invalid',
     'mfa_setup_not_pending',
-    'passkey_not_available',
   ],
   401: ['mfa_session_invalid'],
-  403: ['existing_factor_step_up_required', 'ip_not_allowed', 'mfa_method_not_allowed', 'mfa_required_by_policy'],
+  403: [
+    'existing_factor_step_up_required',
+    'ip_not_allowed',
+    'mfa_method_not_allowed',
+    'mfa_required_by_policy',
+    'sso_enforced',
+  ],
   428: ['replacement_session_required'],
-  501: ['sms_not_configured'],
 })
 @Controller('auth/mfa')
 export class MfaController {
   constructor(
     private readonly enrollment: MfaEnrollmentService,
-    private readonly logins: MfaLoginService,
+    private readonly logins: MfaVerificationService,
     private readonly users: UserAuthenticator,
     private readonly cookies: SessionCookies,
   ) {}
@@ -122,13 +126,13 @@ export class MfaController {
   @ApiOkResponse({ type: MfaDisabledDto })
   async disable(
     @CurrentCaller() caller: UserCaller,
-    @Body() { currentPassword, code, refreshToken: given }: DisableMfaDto,
+    @Body() { code, refreshToken: given, ...proofs }: DisableMfaDto,
     @Req() request: HttpRequest,
     @Res({ passthrough: true }) response: HttpResponse,
   ): Promise<MfaDisabledDto> {
     setNoStore(response);
     const refreshToken = given ?? this.cookies.read(request, REFRESH_COOKIE);
-    const session = await this.enrollment.disable(caller, { currentPassword, code, refreshToken });
+    const session = await this.enrollment.disable(caller, { ...proofs, code, refreshToken });
     const issued = given === undefined ? this.cookies.set(request, response, session) : session;
     return { success: true, message: 'MFA disabled', ...issued };
   }

@@ -3,10 +3,12 @@ import { MailModule } from '../mail/mail.module.js';
 import { MemberScopeModule } from '../members/member-scope.module.js';
 import { MembersRepositoryModule } from '../members/members-repository.module.js';
 import { MembersModule } from '../members/members.module.js';
+import { PasskeyAssertionsModule } from '../passkeys/passkey-assertions.module.js';
 import { PasswordsModule } from '../passwords/passwords.module.js';
 import { RolesModule } from '../roles/roles.module.js';
 import { SecurityPolicyModule } from '../security-policy/security-policy.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
+import { SmsCodesModule } from '../sms/sms-codes.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { MfaCodesService } from './mfa-codes.service.js';
 import { MfaEnabledMiddleware } from './mfa-enabled.middleware.js';
@@ -19,7 +21,9 @@ import { MfaResetController } from './mfa-reset.controller.js';
 import { MfaResetPolicy } from './mfa-reset.policy.js';
 import { MfaResetService } from './mfa-reset.service.js';
 import { MfaStateRepository } from './mfa-state.repository.js';
+import { MfaVerificationService } from './mfa-verification.service.js';
 import { MfaController } from './mfa.controller.js';
+import { StepUpProofsService } from './step-up-proofs.service.js';
 import { StepUpController } from './step-up.controller.js';
 import { StepUpService } from './step-up.service.js';
 
@@ -31,10 +35,12 @@ import { StepUpService } from './step-up.service.js';
     MembersRepositoryModule,
     MemberScopeModule,
     MfaPolicyModule,
+    PasskeyAssertionsModule,
     PasswordsModule,
     RolesModule,
     SecurityPolicyModule,
     SessionsModule,
+    SmsCodesModule,
     UsersModule,
   ],
   controllers: [MfaController, MfaResetController, StepUpController],
@@ -47,9 +53,18 @@ import { StepUpService } from './step-up.service.js';
     MfaResetPolicy,
     MfaResetService,
     MfaStateRepository,
+    MfaVerificationService,
+    StepUpProofsService,
     StepUpService,
   ],
-  exports: [MfaLoginService, StepUpService],
+  exports: [
+    MfaCodesService,
+    MfaFactorsService,
+    MfaLoginService,
+    MfaPolicyModule,
+    MfaVerificationService,
+    StepUpService,
+  ],
 })
 export class MfaModule implements NestModule {
   configure(consumer: MiddlewareConsumer): void {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
+import { Passkey } from '../passkeys/passkey.entity.js';
 import type { Transaction } from '../transaction.js';
 import type { User } from '../users/user.js';
 import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './mfa-policy.js';
@@ -85,17 +86,28 @@ export class MfaRepository {
     return affected === 1;
   }
 
-  /** Marks the account as protected and invalidates every session. @returns the new epochs; null unless active */
-  async markEnabled(tx: SqlExecutor, userId: string, method: 'totp'): Promise<Epochs | null> {
+  /**
+   * Marks the account as protected and invalidates every session. An authenticator app becomes the primary method, a
+   * passkey only where there is no other. @returns the new epochs; null unless active
+   */
+  async markEnabled(tx: SqlExecutor, userId: string, method: 'totp' | 'passkey'): Promise<Epochs | null> {
     const [row] = await tx.query<Epochs>(
       `UPDATE user_account
-       SET mfa_enabled = TRUE, mfa_method = :method, mfa_epoch = mfa_epoch + 1,
+       SET mfa_enabled = TRUE, mfa_epoch = mfa_epoch + 1,
+         mfa_method = CASE WHEN :method = 'passkey' THEN coalesce(mfa_method, 'passkey') ELSE :method END,
          first_factor_at = coalesce(first_factor_at, now()), updated_at = now()
        WHERE id = :userId AND status = 'active'
        RETURNING ${EPOCHS}`,
       { userId, method },
     );
     return row ?? null;
+  }
+
+  /** Makes the authenticator app the primary method, after the last passkey is gone. */
+  async setTotpPrimary(tx: SqlExecutor, userId: string): Promise<void> {
+    await tx.query(`UPDATE user_account SET mfa_method = 'totp' WHERE id = :userId AND mfa_method = 'passkey'`, {
+      userId,
+    });
   }
 
   /**
@@ -113,6 +125,7 @@ export class MfaRepository {
       { userId, mfaEpoch },
     );
     if (!epochs) return null;
+    await tx.repository(Passkey).delete({ userId });
     await tx.repository(TotpFactor).delete({ userId });
     await tx.repository(RecoveryCode).delete({ userId });
     return epochs;

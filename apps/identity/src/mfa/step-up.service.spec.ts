@@ -1,6 +1,5 @@
 import type { UserCaller } from '@rmm/access';
 import type { AuditTrail } from '@rmm/messaging';
-import type { TenantDatabase } from '@rmm/persistence';
 import type { RateLimits } from '@rmm/rate-limits';
 import { eventually } from '@rmm/testing-services';
 import {
@@ -11,15 +10,15 @@ import {
   type CallOptions,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, registerPartner, sessionOf } from '../../test/users.js';
+import { registerPartner, registerProtectedPartner, sessionOf } from '../../test/users.js';
 import type { IdentityConfig } from '../config.js';
 import type { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import type { SessionsService } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import type { StepUpOperation } from './dto/step-up.dto.js';
-import type { MfaCodesService } from './mfa-codes.service.js';
 import type { MfaStateRepository } from './mfa-state.repository.js';
 import { ExistingFactorStepUpRequired } from './mfa.errors.js';
+import type { StepUpProofsService } from './step-up-proofs.service.js';
 import { StepUpService } from './step-up.service.js';
 
 describe('StepUpService', () => {
@@ -34,10 +33,7 @@ describe('StepUpService', () => {
   afterAll(() => testApp.stop());
 
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
-  const enrolled = async () => {
-    const partner = await registerPartner(identity);
-    return { ...partner, ...(await enrollTotp(identity, partner.bearer)) };
-  };
+  const enrolled = () => registerProtectedPartner(identity);
   const auditOf = (userId: string, action: string) =>
     eventually(async () => {
       const rows = await testApp.query<{ result: string; details: Record<string, unknown> }>(
@@ -103,14 +99,16 @@ describe('StepUpService', () => {
         [{ method: 'totp', operation: 'delete_account', code }, 400, 'validation_failed'],
         [{ method: 'fax', operation: 'add_factor', code }, 400, 'validation_failed'],
         [{ method: 'totp', operation: 'add_factor', code, userId: 'x' }, 400, 'validation_failed'],
-        [{ method: 'sms', operation: 'add_factor', code }, 501, 'sms_not_configured'],
-        [{ method: 'passkey', operation: 'add_factor', credential: {} }, 400, 'passkey_not_available'],
+        [{ method: 'sms', operation: 'add_factor', code }, 400, 'mfa_method_mismatch'],
+        [{ method: 'sms', operation: 'add_factor', credential: {} }, 400, 'validation_failed'],
+        [{ method: 'passkey', operation: 'add_factor', credential: {} }, 400, 'mfa_proof_invalid'],
+        [{ method: 'passkey', operation: 'add_factor', code }, 400, 'validation_failed'],
       ];
       for (const [body, status, expected] of cases) {
         expect(await stepUp(body, user)).toMatchObject({ status, body: { code: expected } });
       }
       const start = (method: string) => identity.post('/auth/mfa/step-up/start', { method }, user);
-      expect(await start('sms')).toMatchObject({ status: 501, body: { code: 'sms_not_configured' } });
+      expect(await start('sms')).toMatchObject({ status: 400, body: { code: 'mfa_method_mismatch' } });
       expect(await start('passkey')).toMatchObject({ status: 400, body: { code: 'passkey_not_available' } });
       expect(await start('totp')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
       expect((await identity.post('/auth/mfa/step-up/start', { method: 'sms' })).status).toBe(401);
@@ -211,9 +209,8 @@ describe('StepUpService grants', () => {
     };
     const nothing = () => Promise.resolve();
     return new StepUpService(
-      { transaction: (_: unknown, work: (tx: object) => unknown) => work({}) } as unknown as TenantDatabase,
       sessions as unknown as SessionsService,
-      { useRecoveryCode: () => Promise.resolve(true) } as unknown as MfaCodesService,
+      { assertComplete: () => undefined, verify: () => Promise.resolve(true) } as unknown as StepUpProofsService,
       state as MfaStateRepository,
       { hit: nothing, reset: nothing } as unknown as RateLimits,
       { record: nothing } as unknown as AuditTrail,

@@ -1,24 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { PublicKeyCredentialRequestOptionsJSON } from '@simplewebauthn/server';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/rate-limits';
-import { RateLimitedError, ValidationError } from '@rmm/service-kit';
+import { RateLimitedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import { isFresh, SessionsService } from '../sessions/sessions.service.js';
 import type { User } from '../users/user.js';
 import type { StepUpDto, StepUpOperation } from './dto/step-up.dto.js';
-import { MfaCodesService } from './mfa-codes.service.js';
 import { MfaStateRepository } from './mfa-state.repository.js';
-import {
-  ExistingFactorStepUpRequired,
-  MfaNotEnabled,
-  MfaProofInvalid,
-  PasskeyNotAvailable,
-  SmsNotConfigured,
-} from './mfa.errors.js';
+import { ExistingFactorStepUpRequired, MfaNotEnabled, MfaProofInvalid } from './mfa.errors.js';
 import type { Epochs } from './mfa.repository.js';
+import { StepUpProofsService } from './step-up-proofs.service.js';
 
 /** The operations that change factors. */
 type FactorOperation = Exclude<StepUpOperation, 'change_email'>;
@@ -34,9 +28,8 @@ const ROUTE = 'POST /api/v1/auth/mfa/step-up';
 @Injectable()
 export class StepUpService {
   constructor(
-    private readonly tenants: TenantDatabase,
     private readonly sessions: SessionsService,
-    private readonly codes: MfaCodesService,
+    private readonly proofs: StepUpProofsService,
     private readonly state: MfaStateRepository,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
@@ -44,25 +37,36 @@ export class StepUpService {
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
-  /** Starts a method that needs a message or a challenge. @throws SmsNotConfigured 501, PasskeyNotAvailable 400 */
-  start(method: 'sms' | 'passkey'): never {
-    throw unsupported(method);
+  /**
+   * Starts a method that needs a message or a challenge.
+   * @returns the options of a passkey; nothing for SMS, whose code was sent
+   * @throws MfaNotEnabled, MfaMethodMismatch, PasskeyNotAvailable, SmsNotConfigured, RateLimitedError, UpstreamError
+   */
+  async start(
+    caller: UserCaller,
+    method: 'sms' | 'passkey',
+  ): Promise<PublicKeyCredentialRequestOptionsJSON | undefined> {
+    const { user } = await this.sessions.getUser(caller);
+    if (!user.mfaEnabled) throw new MfaNotEnabled();
+    if (method === 'passkey') return this.proofs.startPasskey(caller, user);
+    await this.proofs.sendSms(caller, user);
+    return undefined;
   }
 
   /**
    * Verifies the factor.
    * @returns the id of a grant for one operation in this session
-   * @throws MfaProofInvalid, MfaNotEnabled, RateLimitedError, SmsNotConfigured, PasskeyNotAvailable, ValidationError
+   * @throws MfaProofInvalid, MfaNotEnabled, MfaMethodMismatch, RateLimitedError, ValidationError
    */
-  async grant(caller: UserCaller, { method, operation, code }: StepUpDto): Promise<string> {
-    if (method === 'sms' || method === 'passkey') throw unsupported(method);
-    if (code === undefined) throw ValidationError.forField('code', 'is required');
+  async grant(caller: UserCaller, dto: StepUpDto): Promise<string> {
+    const { method, operation } = dto;
+    this.proofs.assertComplete(dto);
     const { user } = await this.sessions.getUser(caller);
     await this.countAttempt(caller, user);
     if (!user.mfaEnabled) throw new MfaNotEnabled();
     // The grant is stored before a recovery code is used up for it; its id is unknown until the response.
     const grantId = await this.state.createGrant(bindingOf(caller, user, operation));
-    if (!(await this.verify(caller, user, method, code, operation))) {
+    if (!(await this.proofs.verify(caller, user, dto))) {
       const details = { method, operation };
       await this.audit.recordDirect(caller, 'auth.mfa.stepup.failed', toResource(user), details, 'failure');
       throw new MfaProofInvalid();
@@ -117,31 +121,9 @@ export class StepUpService {
       throw error;
     }
   }
-
-  private async verify(
-    caller: UserCaller,
-    user: User,
-    method: 'totp' | 'recovery',
-    code: string,
-    operation: StepUpOperation,
-  ): Promise<boolean> {
-    if (method === 'totp' && !(await this.codes.verifyTotp(this.tenants.reader(caller), user.id, code))) return false;
-    return this.tenants.transaction(caller, async (tx) => {
-      const self = toResource(user);
-      if (method === 'recovery') {
-        if (!(await this.codes.useRecoveryCode(tx, user.id, code))) return false;
-        await this.audit.record(tx, caller, 'auth.mfa.recovery_code.used', self);
-      }
-      await this.audit.record(tx, caller, 'auth.mfa.stepup.granted', self, { method, operation });
-      return true;
-    });
-  }
 }
 
 const bindingOf = ({ userId, sessionId }: UserCaller, { authEpoch, mfaEpoch }: Epochs, operation: StepUpOperation) =>
   [userId, sessionId, authEpoch, mfaEpoch, operation].join('|');
 
 const toResource = ({ id, name }: User) => ({ type: 'user', id, name });
-
-const unsupported = (method: 'sms' | 'passkey') =>
-  method === 'sms' ? new SmsNotConfigured() : new PasskeyNotAvailable();

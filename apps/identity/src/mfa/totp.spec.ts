@@ -14,6 +14,9 @@ const VECTORS: [number, string][] = [
   [20000000000, '353130'],
 ];
 
+/** RFC 4226, appendix D: the codes of the same secret by counter; the counter of TOTP is the time step. */
+const HOTP = ['755224', '287082', '359152', '969429', '338314', '254676', '287922', '162583', '399871', '520489'];
+
 const hasOathtool = spawnSync('oathtool', ['--version']).status === 0;
 const oathtool = (secret: string, seconds: number): string => {
   const now = `${new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
@@ -32,6 +35,11 @@ function byHand(seconds: number): string {
 describe('TOTP', () => {
   it.each(VECTORS)('matches RFC 6238 at %d seconds', (seconds, code) => {
     expect(matchTotpStep(SECRET, code, seconds * 1000)).toBe(Math.floor(seconds / 30));
+  });
+
+  it.each(HOTP.map((code, counter) => [counter, code] as const))('matches RFC 4226 at counter %d', (counter, code) => {
+    expect(matchTotpStep(SECRET, code, counter * 30_000)).toBe(counter);
+    expect(matchTotpStep(SECRET, code, (counter + 2) * 30_000)).toBeNull();
   });
 
   it('matches an independent computation', () => {

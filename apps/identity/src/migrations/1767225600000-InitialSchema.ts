@@ -21,7 +21,8 @@ const byScope = (partner: string, organization: string): string => `
 const ACCESSIBLE_ORGANIZATION = `
   CASE (SELECT current_setting('rmm.org_access', true))
     WHEN 'all' THEN true
-    WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
+    WHEN 'selected' THEN uuid_send(org_id) IN (
+      SELECT decode(unnest(string_to_array(current_setting('rmm.org_ids', true), ',')), 'hex'))
     ELSE false
   END`;
 
@@ -88,6 +89,12 @@ const TABLES_OF_ORGANIZATIONS = [
   'member_count',
   'invitation',
   'session_family',
+  'sso_provider',
+  'sso_domain',
+  'scim_token',
+  'scim_user',
+  'scim_group',
+  'scim_group_member',
 ];
 
 /** Creates every table of the service. */
@@ -101,7 +108,10 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await this.createMemberships(q);
     await this.createInvitations(q);
     await this.createSessions(q);
+    await this.createSingleSignOn(q);
+    await this.createScim(q);
     await this.createFactors(q);
+    await this.createPasskeys(q);
     await this.createLinks(q);
     await this.createSigningKeys(q);
     await this.createMail(q);
@@ -109,14 +119,15 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await this.createAuditTrail(q);
     await this.createMessaging(q);
     await this.createOrganizationDirectory(q);
+    await this.createOrganizationErasures(q);
     await this.secureTables(q);
   }
 
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
-      DROP TABLE organization_directory, dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox, audit_entry, audit_head,
-        rmm_partition_rule, mail, signing_key, pending_registration, link_token, known_device, recovery_code, totp_factor,
-        refresh_token, session_family, invitation, member_count, organization_membership, partner_membership, role_permission, role,
+      DROP TABLE organization_erasure, audit_name, audit_name_salt, organization_directory, dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox, audit_entry, audit_head,
+        rmm_partition_rule, mail, signing_key, pending_registration, link_token, known_device, recovery_code, passkey, totp_factor,
+        scim_group_member, scim_group, scim_user, scim_token, sso_code, sso_flow, sso_identity, sso_domain, sso_provider, refresh_token, session_family, invitation, member_count, organization_membership, partner_membership, role_permission, role,
         permission, avatar, user_account, organization_security_policy, partner`);
     await q.query(`
       DROP FUNCTION partner_membership_joined, partner_membership_left, organization_membership_joined,
@@ -384,9 +395,14 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         last_used_at timestamptz NOT NULL DEFAULT now(),
         absolute_expires_at timestamptz NOT NULL,
         revoked_at timestamptz,
-        revoked_reason text
+        revoked_reason text,
+        sso_provider_id uuid,
+        sso_sid text
       )`);
+    await q.query(`CREATE INDEX session_family_sso_idx ON session_family (sso_provider_id)
+      WHERE sso_provider_id IS NOT NULL AND revoked_at IS NULL`);
     await q.query(`CREATE INDEX session_family_user_idx ON session_family (user_id) WHERE revoked_at IS NULL`);
+    await q.query(`CREATE INDEX session_family_org_idx ON session_family (org_id) WHERE org_id IS NOT NULL`);
     await q.query(`CREATE INDEX session_family_end_idx ON session_family (absolute_expires_at)`);
     await q.query(
       `CREATE INDEX session_family_revoked_idx ON session_family (revoked_at) WHERE revoked_at IS NOT NULL`,
@@ -410,6 +426,166 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       )`);
   }
 
+  /** Identity providers of organizations, and of partners for their own staff (`org_id` null). */
+  private async createSingleSignOn(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE sso_provider (
+        id uuid PRIMARY KEY,
+        partner_id uuid NOT NULL REFERENCES partner (id) ON DELETE CASCADE,
+        org_id uuid,
+        name text NOT NULL CHECK (length(name) BETWEEN 1 AND 255),
+        type text NOT NULL CHECK (type IN ('oidc', 'saml')),
+        preset text,
+        status text NOT NULL DEFAULT 'inactive' CHECK (status IN ('active', 'inactive', 'testing')),
+        issuer text,
+        client_id text,
+        client_secret_sealed text,
+        scopes text NOT NULL DEFAULT 'openid profile email',
+        attribute_mapping jsonb NOT NULL DEFAULT '{}',
+        metadata jsonb,
+        auto_provision boolean NOT NULL DEFAULT false,
+        default_role_id uuid REFERENCES role (id) ON DELETE SET NULL,
+        default_role_configured_by uuid,
+        allowed_domains text[] NOT NULL DEFAULT '{}',
+        enforce_sso boolean NOT NULL DEFAULT false,
+        trusts_idp_mfa boolean NOT NULL DEFAULT false,
+        scim_role_mappings jsonb NOT NULL DEFAULT '[]',
+        scim_groups_by_name boolean NOT NULL DEFAULT false,
+        scim_configured_by uuid,
+        config_version integer NOT NULL DEFAULT 1,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        updated_at timestamptz NOT NULL DEFAULT now()
+      )`);
+    await q.query(`CREATE INDEX sso_provider_owner_idx ON sso_provider (partner_id, org_id, created_at DESC, id DESC)`);
+    await q.query(`CREATE INDEX sso_provider_role_idx ON sso_provider (default_role_id)`);
+    await q.query(`CREATE INDEX sso_provider_org_idx ON sso_provider (org_id) WHERE status = 'active'`);
+    await q.query(`CREATE TABLE sso_identity (
+        id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+        provider_id uuid NOT NULL REFERENCES sso_provider (id) ON DELETE CASCADE,
+        subject text NOT NULL CHECK (length(subject) BETWEEN 1 AND 255),
+        user_id uuid NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
+        email text,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        last_login_at timestamptz,
+        CONSTRAINT sso_identity_subject_key UNIQUE (provider_id, subject),
+        CONSTRAINT sso_identity_user_key UNIQUE (provider_id, user_id)
+      )`);
+    await q.query(`CREATE INDEX sso_identity_user_idx ON sso_identity (user_id, created_at DESC, id DESC)`);
+    await q.query(`CREATE TABLE sso_domain (
+        id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+        partner_id uuid NOT NULL REFERENCES partner (id) ON DELETE CASCADE,
+        org_id uuid NOT NULL,
+        domain text NOT NULL CHECK (domain = lower(domain) AND length(domain) BETWEEN 3 AND 253),
+        txt_record_value text NOT NULL,
+        verified_at timestamptz,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        CONSTRAINT sso_domain_org_key UNIQUE (org_id, domain)
+      )`);
+    await q.query(`CREATE UNIQUE INDEX sso_domain_verified_key ON sso_domain (domain) WHERE verified_at IS NOT NULL`);
+    await q.query(`CREATE INDEX sso_domain_listing_idx ON sso_domain (partner_id, org_id, created_at DESC, id DESC)`);
+    await q.query(`CREATE TABLE sso_flow (
+        state_hash bytea PRIMARY KEY,
+        browser_hash bytea NOT NULL,
+        provider_id uuid NOT NULL,
+        config_version integer NOT NULL,
+        purpose text NOT NULL CHECK (purpose IN ('login', 'link', 'reauth')),
+        user_id uuid REFERENCES user_account (id) ON DELETE CASCADE,
+        session_id uuid,
+        sealed_secrets text NOT NULL,
+        return_to text NOT NULL,
+        expires_at timestamptz NOT NULL,
+        CHECK ((purpose = 'login') = (user_id IS NULL))
+      )`);
+    await q.query(`CREATE INDEX sso_flow_end_idx ON sso_flow (expires_at)`);
+    await q.query(`CREATE TABLE sso_code (
+        code_hash bytea PRIMARY KEY,
+        browser_hash bytea NOT NULL,
+        provider_id uuid NOT NULL REFERENCES sso_provider (id) ON DELETE CASCADE,
+        config_version integer NOT NULL,
+        user_id uuid NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
+        auth_epoch integer NOT NULL,
+        idp_mfa boolean NOT NULL,
+        sso_sid text,
+        expires_at timestamptz NOT NULL
+      )`);
+    await q.query(`CREATE INDEX sso_code_end_idx ON sso_code (expires_at)`);
+    await q.query(`CREATE INDEX sso_code_provider_idx ON sso_code (provider_id)`);
+  }
+
+  /**
+   * Users and groups of an organization as its identity provider keeps them by SCIM. A user who is not active has no
+   * membership; the row keeps what a membership that begins again gets back.
+   */
+  private async createScim(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE scim_token (
+        id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+        partner_id uuid NOT NULL REFERENCES partner (id) ON DELETE CASCADE,
+        org_id uuid NOT NULL,
+        provider_id uuid NOT NULL REFERENCES sso_provider (id) ON DELETE CASCADE,
+        name text NOT NULL CHECK (length(name) BETWEEN 1 AND 255),
+        token_prefix text NOT NULL,
+        token_hash bytea NOT NULL CONSTRAINT scim_token_hash_key UNIQUE,
+        created_by uuid,
+        expires_at timestamptz,
+        last_used_at timestamptz,
+        created_at timestamptz NOT NULL DEFAULT now()
+      )`);
+    await q.query(`CREATE INDEX scim_token_listing_idx ON scim_token (partner_id, org_id, created_at DESC, id DESC)`);
+    await q.query(`CREATE INDEX scim_token_provider_idx ON scim_token (provider_id)`);
+    await q.query(`CREATE TABLE scim_user (
+        id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+        partner_id uuid NOT NULL REFERENCES partner (id) ON DELETE CASCADE,
+        org_id uuid NOT NULL,
+        provider_id uuid NOT NULL REFERENCES sso_provider (id) ON DELETE CASCADE,
+        user_id uuid NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
+        user_name text NOT NULL CHECK (length(user_name) BETWEEN 1 AND 255),
+        external_id text CHECK (length(external_id) BETWEEN 1 AND 255),
+        email text NOT NULL CHECK (email = lower(email) AND length(email) BETWEEN 3 AND 255),
+        email_type text NOT NULL DEFAULT 'work',
+        display_name text,
+        given_name text,
+        family_name text,
+        active boolean NOT NULL,
+        owns_account boolean NOT NULL,
+        kept_role_id uuid REFERENCES role (id) ON DELETE SET NULL,
+        site_ids uuid[],
+        device_group_ids uuid[],
+        settings_version integer NOT NULL,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        updated_at timestamptz NOT NULL DEFAULT now(),
+        CONSTRAINT scim_user_account_key UNIQUE (org_id, user_id)
+      )`);
+    await q.query(`CREATE UNIQUE INDEX scim_user_name_key ON scim_user (provider_id, lower(user_name))`);
+    await q.query(`CREATE UNIQUE INDEX scim_user_external_key ON scim_user (provider_id, external_id)`);
+    await q.query(`CREATE INDEX scim_user_email_idx ON scim_user (provider_id, email)`);
+    await q.query(`CREATE INDEX scim_user_listing_idx ON scim_user (provider_id, created_at, id)`);
+    await q.query(`CREATE INDEX scim_user_organization_idx ON scim_user (partner_id, org_id, id)`);
+    await q.query(`CREATE INDEX scim_user_account_idx ON scim_user (user_id)`);
+    await q.query(`CREATE INDEX scim_user_kept_role_idx ON scim_user (kept_role_id)`);
+    await q.query(`CREATE TABLE scim_group (
+        id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+        partner_id uuid NOT NULL REFERENCES partner (id) ON DELETE CASCADE,
+        org_id uuid NOT NULL,
+        provider_id uuid NOT NULL REFERENCES sso_provider (id) ON DELETE CASCADE,
+        display_name text NOT NULL CHECK (length(display_name) BETWEEN 1 AND 255),
+        external_id text CHECK (length(external_id) BETWEEN 1 AND 255),
+        created_at timestamptz NOT NULL DEFAULT now(),
+        updated_at timestamptz NOT NULL DEFAULT now()
+      )`);
+    await q.query(`CREATE UNIQUE INDEX scim_group_name_key ON scim_group (provider_id, lower(display_name))`);
+    await q.query(`CREATE UNIQUE INDEX scim_group_external_key ON scim_group (provider_id, external_id)`);
+    await q.query(`CREATE INDEX scim_group_listing_idx ON scim_group (provider_id, created_at, id)`);
+    await q.query(`CREATE INDEX scim_group_organization_idx ON scim_group (partner_id, org_id, id)`);
+    await q.query(`CREATE TABLE scim_group_member (
+        group_id uuid NOT NULL REFERENCES scim_group (id) ON DELETE CASCADE,
+        scim_user_id uuid NOT NULL REFERENCES scim_user (id) ON DELETE CASCADE,
+        partner_id uuid NOT NULL REFERENCES partner (id) ON DELETE CASCADE,
+        org_id uuid NOT NULL,
+        PRIMARY KEY (group_id, scim_user_id)
+      )`);
+    await q.query(`CREATE INDEX scim_group_member_user_idx ON scim_group_member (scim_user_id)`);
+    await q.query(`CREATE INDEX scim_group_member_organization_idx ON scim_group_member (partner_id, org_id)`);
+  }
+
   private async createFactors(q: QueryRunner): Promise<void> {
     await q.query(`CREATE TABLE totp_factor (
         user_id uuid PRIMARY KEY REFERENCES user_account (id) ON DELETE CASCADE,
@@ -422,6 +598,26 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         created_at timestamptz NOT NULL DEFAULT now(),
         PRIMARY KEY (user_id, code_hash)
       )`);
+  }
+
+  /** A credential id is unique over all users: a passkey alone determines who signs in. */
+  private async createPasskeys(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE passkey (
+        id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+        user_id uuid NOT NULL REFERENCES user_account (id) ON DELETE CASCADE,
+        credential_id bytea NOT NULL CONSTRAINT passkey_credential_key UNIQUE
+          CHECK (octet_length(credential_id) BETWEEN 1 AND 1023),
+        public_key bytea NOT NULL CHECK (octet_length(public_key) <= 2048),
+        counter bigint NOT NULL CHECK (counter BETWEEN 0 AND 4294967295),
+        name text NOT NULL CHECK (length(name) BETWEEN 1 AND 255),
+        device_type text NOT NULL CHECK (device_type IN ('singleDevice', 'multiDevice')),
+        backed_up boolean NOT NULL,
+        transports text[] NOT NULL DEFAULT '{}',
+        last_used_at timestamptz,
+        created_at timestamptz NOT NULL DEFAULT now(),
+        CHECK (device_type = 'multiDevice' OR NOT backed_up)
+      )`);
+    await q.query(`CREATE INDEX passkey_user_idx ON passkey (user_id, created_at DESC, id DESC)`);
   }
 
   /** A user has one token per purpose: a new one replaces the row. */
@@ -615,6 +811,19 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(
       `CREATE INDEX audit_entry_resource_idx ON audit_entry (partner_id, resource_id, timestamp DESC, id DESC)`,
     );
+    // Entries of an organization contain pseudonyms; the names are here, and go with the organization.
+    await q.query(`CREATE TABLE audit_name_salt (
+        org_id uuid PRIMARY KEY,
+        partner_id uuid NOT NULL,
+        salt bytea NOT NULL CHECK (octet_length(salt) = 32)
+      )`);
+    await q.query(`CREATE TABLE audit_name (
+        org_id uuid NOT NULL,
+        pseudonym text NOT NULL,
+        partner_id uuid NOT NULL,
+        name text NOT NULL,
+        PRIMARY KEY (org_id, pseudonym)
+      )`);
     await partitionByTime(q, 'audit_entry', 'timestamp', { everyDays: 30, keepDays: 'NULL', aheadDays: 60 });
   }
 
@@ -711,6 +920,26 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     }
   }
 
+  /** Finished erasures remain: names of these organizations are stored no more. */
+  private async createOrganizationErasures(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE organization_erasure (
+        org_id uuid PRIMARY KEY,
+        partner_id uuid NOT NULL,
+        erased jsonb NOT NULL DEFAULT '{}',
+        started_at timestamptz NOT NULL DEFAULT now(),
+        finished_at timestamptz,
+        reported_at timestamptz,
+        CONSTRAINT organization_erasure_organization_fkey
+          FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
+      )`);
+    await q.query(
+      `CREATE INDEX organization_erasure_open_idx ON organization_erasure (started_at) WHERE finished_at IS NULL`,
+    );
+    await q.query(
+      `CREATE INDEX organization_erasure_unreported_idx ON organization_erasure (finished_at) WHERE reported_at IS NULL`,
+    );
+  }
+
   /** Enables row-level security on every table. Last, because policies of one table read others. */
   private async secureTables(q: QueryRunner): Promise<void> {
     await secureTable(q, 'partner', {
@@ -721,7 +950,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await secureTable(q, 'organization_security_policy', {
       rows: ORGANIZATION,
       service: 'SELECT, INSERT, UPDATE',
-      worker: 'SELECT',
+      worker: 'SELECT, DELETE',
     });
     await secureTable(q, 'user_account', {
       rows: {
@@ -731,7 +960,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         DELETE: 'false',
       },
       service: 'SELECT, INSERT, UPDATE',
-      worker: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
     await secureTable(q, 'avatar', {
       rows: { SELECT: ofVisibleUser('avatar'), INSERT: USER, UPDATE: USER, DELETE: USER },
@@ -741,7 +970,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await secureTable(q, 'role', {
       rows: { SELECT: READABLE_ROLE, INSERT: WRITABLE_ROLE, UPDATE: WRITABLE_ROLE, DELETE: WRITABLE_ROLE },
       service: 'SELECT, INSERT, UPDATE, DELETE',
-      worker: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
     await secureTable(q, 'role_permission', {
       rows: {
@@ -776,7 +1005,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await secureTable(q, 'member_count', {
       rows: { SELECT: DUAL_READ, INSERT: DUAL_WRITE, UPDATE: DUAL_WRITE, DELETE: DUAL_WRITE },
       service: 'SELECT, INSERT, UPDATE',
-      worker: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
     await secureTable(q, 'session_family', {
       rows: {
@@ -797,6 +1026,35 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       service: 'SELECT, INSERT',
       worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
+    await secureTable(q, 'sso_provider', {
+      rows: OWNED,
+      service: 'SELECT, INSERT, UPDATE, DELETE',
+      worker: 'SELECT, UPDATE, DELETE',
+    });
+    await secureTable(q, 'sso_identity', {
+      rows: USER,
+      service: 'SELECT, DELETE',
+      worker: 'SELECT, INSERT, UPDATE, DELETE',
+    });
+    await secureTable(q, 'sso_domain', {
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT, UPDATE, DELETE',
+      worker: 'SELECT, DELETE',
+    });
+    await secureTable(q, 'scim_token', {
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT, DELETE',
+      worker: 'SELECT, UPDATE, DELETE',
+    });
+    for (const table of ['scim_user', 'scim_group', 'scim_group_member']) {
+      await secureTable(q, table, {
+        rows: { SELECT: ORGANIZATION, INSERT: 'false', UPDATE: 'false', DELETE: 'false' },
+        service: 'SELECT',
+        worker: 'SELECT, INSERT, UPDATE, DELETE',
+      });
+    }
+    await secureTable(q, 'sso_flow', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE, DELETE' });
+    await secureTable(q, 'sso_code', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE, DELETE' });
     await secureTable(q, 'known_device', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE, DELETE' });
     await secureTable(q, 'totp_factor', {
       // An administrator may delete the factors of a member; to delete a row it must be visible.
@@ -805,6 +1063,17 @@ export class InitialSchema1767225600000 implements MigrationInterface {
         INSERT: USER,
         UPDATE: USER,
         DELETE: `${USER} OR ${ofVisibleUser('totp_factor')}`,
+      },
+      service: 'SELECT, INSERT, UPDATE, DELETE',
+      worker: 'SELECT, UPDATE',
+    });
+    await secureTable(q, 'passkey', {
+      // An administrator may delete the factors of a member; to delete a row it must be visible.
+      rows: {
+        SELECT: `${USER} OR ${ofVisibleUser('passkey')}`,
+        INSERT: USER,
+        UPDATE: USER,
+        DELETE: `${USER} OR ${ofVisibleUser('passkey')}`,
       },
       service: 'SELECT, INSERT, UPDATE, DELETE',
       worker: 'SELECT, UPDATE',
@@ -832,6 +1101,13 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       worker: 'SELECT, INSERT, UPDATE, DELETE',
     });
     await secureTable(q, 'audit_head', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
+    await secureTable(q, 'audit_name_salt', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, DELETE' });
+    await secureTable(q, 'audit_name', {
+      rows: { SELECT: ORGANIZATION, INSERT: 'false', UPDATE: 'false', DELETE: 'false' },
+      service: 'SELECT',
+      worker: 'SELECT, INSERT, DELETE',
+    });
+    await secureTable(q, 'organization_erasure', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
     await secureTable(q, 'audit_entry', {
       rows: { SELECT: READABLE_AUDIT_ENTRY, INSERT: 'false', UPDATE: 'false', DELETE: 'false' },
       service: 'SELECT',

@@ -1,4 +1,5 @@
 import { InitialSchema1767225600000 } from './1767225600000-InitialSchema.js';
+import { ManageSsoIdentities1771200000000 } from './1771200000000-ManageSsoIdentities.js';
 
-/** Oldest first. */
-export const MIGRATIONS = [InitialSchema1767225600000];
+/** Oldest first; listed as classes, since a build keeps the output of a deleted file. */
+export const MIGRATIONS = [InitialSchema1767225600000, ManageSsoIdentities1771200000000];

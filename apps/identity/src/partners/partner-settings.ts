@@ -7,7 +7,12 @@ type Settings = Record<string, unknown>;
 const MAX_TTL_MINUTES = 525_600;
 
 class EnrollmentSettingsDto {
-  @IsInteger({ optional: true, min: 1, max: MAX_TTL_MINUTES })
+  @IsInteger({
+    optional: true,
+    min: 1,
+    max: MAX_TTL_MINUTES,
+    description: 'Longest lifetime of an enrollment key, in minutes',
+  })
   maxTtlMinutes?: number;
 }
 

@@ -36,6 +36,17 @@ describe('PartnersRepository', () => {
     expect(await names({ status: 'suspended' })).toEqual([]);
   });
 
+  it('cuts a page of partners with the largest settings at about 1 MB', async () => {
+    await testApp.query(
+      `INSERT INTO partner (name, slug, settings)
+       SELECT 'Large ' || n, 'large-' || n, jsonb_build_object('text', repeat('x', 65000)) FROM generate_series(1, 20) n`,
+    );
+    const page = await partners.list(platform, { page: 1, limit: 100, search: 'large-' });
+    expect(page).toMatchObject({ total: 20, truncated: true });
+    expect(Buffer.byteLength(JSON.stringify(page.rows))).toBeLessThan(1_100_000);
+    await testApp.query(`DELETE FROM partner WHERE slug LIKE 'large-%'`);
+  });
+
   it('returns only its own partner to a partner', async () => {
     expect((await partners.list(caller, { page: 1, limit: 10 })).rows.map(({ id }) => id)).toEqual([owner.partnerId]);
     expect(await partners.findName(caller, owner.partnerId)).toBe('Acme MSP');

@@ -57,6 +57,7 @@ export class PartnersRepository extends TenantRepository<Partner> {
         },
       ],
       page: { page, limit },
+      budget: { columns: ['settings'] },
     });
   }
 

@@ -21,7 +21,7 @@ describe('an update of a partner', () => {
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
-    identity = await testApp.startReplica();
+    identity = await testApp.startReplica({}, { offeredMethods: ['totp'] });
     root = await signInAdmin(identity);
     onlooker = new NatsLink({ url: testApp.nats.adminUrl, name: 'onlooker' });
     await onlooker.open();

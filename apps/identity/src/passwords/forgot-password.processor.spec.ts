@@ -8,35 +8,24 @@ import {
   IdentityTestApp,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
+import { NEW_PASSWORD, PasswordResetsClient } from '../../test/password-resets.js';
 import { registerPartner, roleId } from '../../test/users.js';
 import { FORGOT_PASSWORD_QUEUE } from './reset-links.service.js';
-
-const NEW_PASSWORD = 'violet umbrella tango';
 
 describe('ForgotPasswordProcessor', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
+  let links: PasswordResetsClient;
   let queue: Queue;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
+    links = new PasswordResetsClient(identity);
     queue = identity.app.get<Queue>(getQueueToken(FORGOT_PASSWORD_QUEUE));
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const forgot = (email: string, options = {}) => identity.post('/auth/forgot-password', { email }, options);
-  const reset = (token: string, password = NEW_PASSWORD, options = {}) =>
-    identity.post('/auth/reset-password', { token, password }, options);
-  const mailsOf = async (email: string, subject: string) =>
-    (await identity.mails(email)).filter((mail) => mail.subject === subject);
-  /** The token of the newest reset mail, once there are so many. */
-  const linkFor = (email: string, count = 1) =>
-    eventually(async () => {
-      const mails = await mailsOf(email, 'Choose a new password');
-      if (mails.length < count) throw new Error(`${mails.length} reset mails for ${email}`);
-      return /token=([A-Za-z0-9_-]+)/.exec(mails[0]?.text ?? '')?.[1] ?? '';
-    });
   /** Every request has been looked at. */
   const settled = () =>
     eventually(async () => {
@@ -63,9 +52,9 @@ describe('ForgotPasswordProcessor', () => {
     const without = [disabled.email, passwordless.email, suspended.email, invited, freshEmail()];
 
     const responses = [];
-    for (const email of [known.email, ...without]) responses.push(await forgot(email));
+    for (const email of [known.email, ...without]) responses.push(await links.forgot(email));
     const from = freshAddress();
-    for (let n = 0; n < 5; n += 1) responses.push(await forgot(freshEmail(), { from }));
+    for (let n = 0; n < 5; n += 1) responses.push(await links.forgot(freshEmail(), { from }));
     expect(new Set(responses.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
     expect(responses[0]?.status).toBe(200);
 
@@ -77,8 +66,8 @@ describe('ForgotPasswordProcessor', () => {
   it('drops the fourth request of a client within an hour silently', async () => {
     const users = await Promise.all([registerPartner(identity), registerPartner(identity)]);
     const from = freshAddress();
-    for (let n = 0; n < 3; n += 1) expectStatus(await forgot(users[0].email, { from }), 200);
-    expectStatus(await forgot(users[1].email, { from }), 200);
+    for (let n = 0; n < 3; n += 1) expectStatus(await links.forgot(users[0].email, { from }), 200);
+    expectStatus(await links.forgot(users[1].email, { from }), 200);
     await settled();
     expect(await linksOf(users[0].email)).toHaveLength(1);
     expect(await linksOf(users[1].email)).toEqual([]);
@@ -87,23 +76,23 @@ describe('ForgotPasswordProcessor', () => {
   it('leaves the owner a valid link when strangers use up the mails of the account', async () => {
     const { email } = await registerPartner(identity);
     const strangers = [freshAddress(), freshAddress()];
-    for (let n = 0; n < 3; n += 1) for (const from of strangers) expectStatus(await forgot(email, { from }), 200);
-    const newest = await linkFor(email, 5);
+    for (let n = 0; n < 3; n += 1) for (const from of strangers) expectStatus(await links.forgot(email, { from }), 200);
+    const newest = await links.linkFor(email, 5);
     // The owner gets the usual response and no sixth mail: the request must not void the link in the mailbox.
-    expectStatus(await forgot(email), 200);
+    expectStatus(await links.forgot(email), 200);
     await settled();
-    expect(await mailsOf(email, 'Choose a new password')).toHaveLength(5);
-    expectStatus(await reset(newest), 200);
+    expect(await links.mailsOf(email, 'Choose a new password')).toHaveLength(5);
+    expectStatus(await links.reset(newest), 200);
   }, 30_000);
 
   it('limits mails per account whatever the number of clients', async () => {
     const { email } = await registerPartner(identity);
-    for (let n = 0; n < 8; n += 1) expectStatus(await forgot(email), 200);
+    for (let n = 0; n < 8; n += 1) expectStatus(await links.forgot(email), 200);
     await settled();
     expect(
       await testApp.query(`select id from mail where recipient = $1 and template = 'password-reset'`, [email]),
     ).toHaveLength(5);
-    expect((await reset(await linkFor(email, 5))).status).toBe(200);
+    expect((await links.reset(await links.linkFor(email, 5))).status).toBe(200);
   }, 30_000);
 
   it('mails an invited user without a password the link of its invitation', async () => {
@@ -112,7 +101,7 @@ describe('ForgotPasswordProcessor', () => {
     const email = freshEmail();
     expectStatus(await identity.post('/users/invite', { email, name: 'Robin', roleId: viewer }, host), 201);
     const lost = await identity.mailedToken(email);
-    expectStatus(await forgot(email), 200);
+    expectStatus(await links.forgot(email), 200);
     const token = await identity.mailedToken(email, 2);
     const accept = (link: string) => identity.post('/auth/accept-invite', { token: link, password: NEW_PASSWORD });
     expect((await accept(lost)).body.code).toBe('invite_invalid');
@@ -124,7 +113,7 @@ describe('ForgotPasswordProcessor', () => {
     const { email } = await registerPartner(identity);
     await queue.pause();
     try {
-      expectStatus(await forgot(email), 200);
+      expectStatus(await links.forgot(email), 200);
       const jobs = await queue.getJobs(['waiting']);
       expect(jobs).toHaveLength(1);
       expect(Object.keys(jobs[0]?.data as object)).toEqual(['sealed']);
@@ -132,6 +121,6 @@ describe('ForgotPasswordProcessor', () => {
     } finally {
       await queue.resume();
     }
-    await linkFor(email);
+    await links.linkFor(email);
   }, 30_000);
 });

@@ -1,3 +1,5 @@
+import { MetricsRegistry } from '@rmm/service-kit';
+import type { IdentityConfig } from '../config.js';
 import { PasswordHasher } from './password-hasher.service.js';
 import { HashingOverloaded } from './password.errors.js';
 
@@ -38,6 +40,19 @@ describe('PasswordHasher', () => {
     expect(refused).toHaveLength(2);
     expect(refused.every((o) => o.reason instanceof HashingOverloaded)).toBe(true);
     expect(await one.verify(hash, 'some password')).toBe(true);
+  });
+
+  it('shows running, waiting and refused hashes in the metrics', async () => {
+    const metrics = new MetricsRegistry('identity');
+    const config = { argon2: cheap, hashing: { concurrency: 1, queue: 1 } } as unknown as IdentityConfig;
+    const one = PasswordHasher.fromConfig(config, metrics);
+    const valueOf = async (name: string) => (await metrics.registry.getSingleMetric(name)?.get())?.values[0]?.value;
+    const hashes = Array.from({ length: 3 }, () => one.hash('some password'));
+    expect(await valueOf('rmm_password_hashes_running')).toBe(1);
+    expect(await valueOf('rmm_password_hashes_waiting')).toBe(1);
+    await Promise.allSettled(hashes);
+    expect(await valueOf('rmm_password_hashes_refused_total')).toBe(1);
+    expect(await valueOf('rmm_password_hashes_running')).toBe(0);
   });
 
   it('requires a rehash when the cost parameters were raised', async () => {

@@ -31,6 +31,7 @@ export class PasswordHasher {
     private readonly cost: Argon2Cost,
     private readonly budget: HashingBudget,
     private readonly onHash: () => void = () => undefined,
+    private readonly onRefused: () => void = () => undefined,
   ) {}
 
   static fromConfig(config: IdentityConfig, metrics: MetricsRegistry): PasswordHasher {
@@ -38,7 +39,31 @@ export class PasswordHasher {
       name: 'rmm_password_hashes_total',
       help: 'Argon2id hashes computed, those for addresses without an account included',
     });
-    return new PasswordHasher(config.argon2, config.hashing, () => hashes.inc());
+    const refused = metrics.counter({
+      name: 'rmm_password_hashes_refused_total',
+      help: 'Requests refused since too many callers waited for a hash',
+    });
+    const hasher = new PasswordHasher(
+      config.argon2,
+      config.hashing,
+      () => hashes.inc(),
+      () => refused.inc(),
+    );
+    metrics.gauge({
+      name: 'rmm_password_hashes_running',
+      help: 'Argon2id hashes that are computed now',
+      collect() {
+        this.set(hasher.running);
+      },
+    });
+    metrics.gauge({
+      name: 'rmm_password_hashes_waiting',
+      help: 'Callers that wait for a hash',
+      collect() {
+        this.set(hasher.waiting.length);
+      },
+    });
+    return hasher;
   }
 
   /** Hashes a password. @returns the PHC string to store. @throws HashingOverloaded when the queue is full */
@@ -85,7 +110,10 @@ export class PasswordHasher {
   }
 
   private waitForSlot(): Promise<void> {
-    if (this.waiting.length >= this.budget.queue) throw new HashingOverloaded();
+    if (this.waiting.length >= this.budget.queue) {
+      this.onRefused();
+      throw new HashingOverloaded();
+    }
     return new Promise((resolve) => this.waiting.push(resolve));
   }
 }

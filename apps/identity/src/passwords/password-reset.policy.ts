@@ -5,4 +5,6 @@ import { tenantIsActive, type User } from '../users/user.js';
  * the mailbox alone must not add a second way.
  */
 export const canResetPassword = ({ status, passwordHash, memberships }: User): boolean =>
-  status === 'active' && passwordHash !== null && memberships.some(tenantIsActive);
+  status === 'active' &&
+  passwordHash !== null &&
+  memberships.some((membership) => tenantIsActive(membership) && !membership.ssoEnforced);

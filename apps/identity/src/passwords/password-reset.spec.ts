@@ -8,48 +8,34 @@ import {
   type IdentityReplica,
   withStatus,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, registerPartner, type TestUser } from '../../test/users.js';
+import { NEW_PASSWORD, PasswordResetsClient } from '../../test/password-resets.js';
+import { enrollTotp, registerPartner } from '../../test/users.js';
 
-const NEW_PASSWORD = 'violet umbrella tango';
 const INVALID = { status: 400, body: { code: 'reset_token_invalid' } };
 
 describe('a reset of a password', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
+  let links: PasswordResetsClient;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
+    links = new PasswordResetsClient(identity);
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const forgot = (email: string, options = {}) => identity.post('/auth/forgot-password', { email }, options);
-  const reset = (token: string, password = NEW_PASSWORD, options = {}) =>
-    identity.post('/auth/reset-password', { token, password }, options);
   const login = (email: string, password: string) => identity.post('/auth/login', { email, password });
-  const mailsOf = async (email: string, subject: string) =>
-    (await identity.mails(email)).filter((mail) => mail.subject === subject);
-  /** The token of the newest reset mail, once there are so many. */
-  const linkFor = (email: string, count = 1) =>
-    eventually(async () => {
-      const mails = await mailsOf(email, 'Choose a new password');
-      if (mails.length < count) throw new Error(`${mails.length} reset mails for ${email}`);
-      return /token=([A-Za-z0-9_-]+)/.exec(mails[0]?.text ?? '')?.[1] ?? '';
-    });
-  const askAndGet = async ({ email }: TestUser) => {
-    expectStatus(await forgot(email), 200);
-    return linkFor(email);
-  };
   it('sets a password by a mailed link, ends every session and creates none', async () => {
     const user = await registerPartner(identity);
-    const asked = expectStatus(await forgot(user.email.toUpperCase(), { headers: { host: 'evil.test' } }), 200);
+    const asked = expectStatus(await links.forgot(user.email.toUpperCase(), { headers: { host: 'evil.test' } }), 200);
     expect(asked.body).toEqual({ success: true, message: expect.any(String) });
-    const token = await linkFor(user.email);
+    const token = await links.linkFor(user.email);
     expect(token).toMatch(/^[A-Za-z0-9_-]{48}$/);
-    const [mail] = await mailsOf(user.email, 'Choose a new password');
+    const [mail] = await links.mailsOf(user.email, 'Choose a new password');
     expect(mail?.text).toContain(`https://app.test/reset-password?token=${token}`);
 
-    const response = expectStatus(await reset(token), 200);
+    const response = expectStatus(await links.reset(token), 200);
     expect(response.body).toEqual({ success: true, message: expect.any(String) });
     expect(response.headers['set-cookie']).toBeUndefined();
     expect((await identity.get('/auth/me', { bearer: user.bearer })).status).toBe(401);
@@ -57,9 +43,9 @@ describe('a reset of a password', () => {
     expect((await identity.post('/auth/refresh', undefined, { cookies: user.cookies, headers })).status).toBe(401);
     expect((await login(user.email, PASSWORD)).status).toBe(401);
     expect((await login(user.email, NEW_PASSWORD)).status).toBe(200);
-    expect(await reset(token, 'another-horse-battery-8')).toMatchObject(INVALID);
+    expect(await links.reset(token, 'another-horse-battery-8')).toMatchObject(INVALID);
 
-    await eventually(async () => expect(await mailsOf(user.email, 'Your password was changed')).toHaveLength(1));
+    await eventually(async () => expect(await links.mailsOf(user.email, 'Your password was changed')).toHaveLength(1));
     await eventually(async () =>
       expect(
         await testApp.query(
@@ -78,9 +64,9 @@ describe('a reset of a password', () => {
 
   it('keeps the link valid when the new password is weak or the body is invalid', async () => {
     const user = await registerPartner(identity);
-    const token = await askAndGet(user);
+    const token = await links.requestLink(user);
     for (const weak of ['short', 'password', user.email]) {
-      expect(await reset(token, weak)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
+      expect(await links.reset(token, weak)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
     }
     const wrong = [
       { token },
@@ -94,7 +80,7 @@ describe('a reset of a password', () => {
       expect(response).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
     }
     expectStatus(await identity.post('/auth/reset-password', { token, newPassword: NEW_PASSWORD }), 200);
-    expect(await forgot('invalid')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
+    expect(await links.forgot('invalid')).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
   }, 30_000);
 
   it("applies the password rules of the user's partner", async () => {
@@ -102,16 +88,16 @@ describe('a reset of a password', () => {
     await testApp.query(`update partner set settings = '{"security": {"passwordMinLength": 30}}' where id = $1`, [
       user.partnerId,
     ]);
-    const token = await askAndGet(user);
-    expect(await reset(token)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
-    expectStatus(await reset(token, 'violet umbrella tango in the rain'), 200);
+    const token = await links.requestLink(user);
+    expect(await links.reset(token)).toMatchObject({ status: 400, body: { code: 'weak_password' } });
+    expectStatus(await links.reset(token, 'violet umbrella tango in the rain'), 200);
   }, 30_000);
 
   it('succeeds once for concurrent uses of a link', async () => {
     const user = await registerPartner(identity);
-    const token = await askAndGet(user);
+    const token = await links.requestLink(user);
     const passwords = Array.from({ length: 6 }, (_, n) => `violet umbrella tango ${n}`);
-    const responses = await Promise.all(passwords.map((password) => reset(token, password)));
+    const responses = await Promise.all(passwords.map((password) => links.reset(token, password)));
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400, 400]);
     expect(withStatus(responses, 400)).toMatchObject(INVALID);
     const winner = passwords[responses.findIndex(({ status }) => status === 200)] ?? '';
@@ -121,7 +107,7 @@ describe('a reset of a password', () => {
   it('refuses unknown tokens and records an audit entry', async () => {
     const from = freshAddress();
     for (const token of ['x', 'A'.repeat(48), `${'A'.repeat(47)}'`]) {
-      expect(await reset(token, NEW_PASSWORD, { from })).toMatchObject(INVALID);
+      expect(await links.reset(token, NEW_PASSWORD, { from })).toMatchObject(INVALID);
     }
     const row = { result: 'failure', reason: 'token_invalid' };
     await eventually(async () =>
@@ -138,14 +124,14 @@ describe('a reset of a password', () => {
   it('still requires the second factor at login', async () => {
     const user = await registerPartner(identity);
     await enrollTotp(identity, user.bearer);
-    expectStatus(await reset(await askAndGet(user)), 200);
+    expectStatus(await links.reset(await links.requestLink(user)), 200);
     const response = expectStatus(await login(user.email, NEW_PASSWORD), 200);
     expect(response.body).toMatchObject({ mfaRequired: true, tokens: null });
   }, 30_000);
 
   it('limits attempts per client', async () => {
     const from = freshAddress();
-    const guess = () => reset('A'.repeat(48), NEW_PASSWORD, { from });
+    const guess = () => links.reset('A'.repeat(48), NEW_PASSWORD, { from });
     for (let n = 0; n < 10; n += 1) expect((await guess()).status).toBe(400);
     expect(await guess()).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
   }, 20_000);
@@ -154,11 +140,11 @@ describe('a reset of a password', () => {
     const { email } = await registerPartner(identity);
     await testApp.stores.redis.stop();
     const unavailable = { status: 503, body: { code: 'service_unavailable' } };
-    expect(await forgot(email)).toMatchObject(unavailable);
-    expect(await forgot(freshEmail())).toMatchObject(unavailable);
-    expect(await reset('A'.repeat(48))).toMatchObject(unavailable);
+    expect(await links.forgot(email)).toMatchObject(unavailable);
+    expect(await links.forgot(freshEmail())).toMatchObject(unavailable);
+    expect(await links.reset('A'.repeat(48))).toMatchObject(unavailable);
     await testApp.stores.redis.start();
-    await eventually(async () => expectStatus(await forgot(email), 200));
-    await linkFor(email);
+    await eventually(async () => expectStatus(await links.forgot(email), 200));
+    await links.linkFor(email);
   }, 60_000);
 });

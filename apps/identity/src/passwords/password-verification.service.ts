@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import type { SqlExecutor } from '@rmm/persistence';
-import { RateLimits } from '@rmm/rate-limits';
+import { RateLimits, type RateLimit } from '@rmm/rate-limits';
 import { Logger, RedisConnections, UnavailableError, ValidationError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { LoginRefusal } from '../login/login.errors.js';
+import { LoginMetrics } from '../sessions/login.metrics.js';
 import type { User } from '../users/user.js';
 import { PasswordHasher } from './password-hasher.service.js';
 import { CurrentPasswordWrong, PasswordNotSet } from './password.errors.js';
@@ -58,6 +59,7 @@ export class PasswordVerificationService {
     private readonly resetLinks: ResetLinksService,
     private readonly limits: RateLimits,
     private readonly logger: Logger,
+    private readonly metrics: LoginMetrics,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -82,21 +84,30 @@ export class PasswordVerificationService {
       await this.clearLock(user.id);
       return null;
     }
-    if (await this.startsLock(user.id, attempt)) await this.resetLinks.sendLockNotice(user);
+    if (await this.startsLock(user.id, attempt)) {
+      this.metrics.countLock();
+      await this.resetLinks.sendLockNotice(user);
+    }
     return 'wrong_password';
   }
 
   /**
    * Verifies the current password of a signed-in user, within a rate limit that a correct password resets.
    * @param user  the user of the caller
+   * @param limit  the window of the attempts; one for most routes together when absent
    * @throws ValidationError when the password is absent; PasswordNotSet; CurrentPasswordWrong; RateLimitedError
    */
-  async verifyCurrent(caller: UserCaller, user: User, currentPassword: string | undefined): Promise<void> {
+  async verifyCurrent(
+    caller: UserCaller,
+    user: User,
+    currentPassword: string | undefined,
+    limit: RateLimit = this.config.limits.currentPassword,
+  ): Promise<void> {
     if (currentPassword === undefined) throw ValidationError.forField('currentPassword', 'is required');
-    await this.limits.hit(this.config.limits.currentPassword, caller.userId);
+    await this.limits.hit(limit, caller.userId);
     if (user.passwordHash === null) throw new PasswordNotSet();
     if (!(await this.hasher.verify(user.passwordHash, currentPassword))) throw new CurrentPasswordWrong();
-    await this.limits.reset(this.config.limits.currentPassword, caller.userId);
+    await this.limits.reset(limit, caller.userId);
   }
 
   /** Counts a change of the password; the window also counts those with the correct one. @throws RateLimitedError */

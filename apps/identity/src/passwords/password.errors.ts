@@ -10,6 +10,16 @@ export class PasswordNotSet extends BadRequestError {
   override error = 'This account has no password';
 }
 
+/** A user without a password must reauthenticate at its identity provider; the request has no valid grant of that. */
+export class ReauthenticationRequired extends BadRequestError {
+  override code = 'enrollment_grant_expired';
+  override error = 'Sign in again at your identity provider first';
+
+  constructor() {
+    super(undefined, { extras: { reauthUrl: '/sso/reauth' } });
+  }
+}
+
 /** The message names the first violated rule. @see docs/reference/authentication.md */
 export class WeakPassword extends BadRequestError {
   override code = 'weak_password';

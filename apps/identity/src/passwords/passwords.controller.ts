@@ -12,7 +12,10 @@ import { PasswordsService } from './passwords.service.js';
 import { ResetLinksService } from './reset-links.service.js';
 
 @ApiTags('Authentication')
-@ErrorCodes({ 400: ['invalid_credentials', 'password_not_set', 'reset_token_invalid', 'weak_password'] })
+@ErrorCodes({
+  400: ['invalid_credentials', 'password_not_set', 'reset_token_invalid', 'weak_password'],
+  403: ['sso_enforced'],
+})
 @Controller('auth')
 export class PasswordsController {
   constructor(

@@ -5,7 +5,9 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { InvitationsRepositoryModule } from '../invitations/invitations-repository.module.js';
 import { MailModule } from '../mail/mail.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
+import { SsoReauthGrantsModule } from '../sso/sso-reauth-grants.module.js';
 import { UsersModule } from '../users/users.module.js';
+import { AccountProofsService } from './account-proofs.service.js';
 import { ForgotPasswordProcessor } from './forgot-password.processor.js';
 import { PasswordHasher } from './password-hasher.service.js';
 import { PasswordVerificationService } from './password-verification.service.js';
@@ -29,10 +31,12 @@ import { FORGOT_PASSWORD_QUEUE, ResetLinksService } from './reset-links.service.
     InvitationsRepositoryModule,
     MailModule,
     SessionsModule,
+    SsoReauthGrantsModule,
     UsersModule,
   ],
   controllers: [PasswordsController],
   providers: [
+    AccountProofsService,
     ForgotPasswordProcessor,
     PasswordsRepository,
     PasswordsService,
@@ -44,6 +48,6 @@ import { FORGOT_PASSWORD_QUEUE, ResetLinksService } from './reset-links.service.
       useFactory: (config: IdentityConfig, metrics: MetricsRegistry) => PasswordHasher.fromConfig(config, metrics),
     },
   ],
-  exports: [PasswordHasher, PasswordVerificationService],
+  exports: [AccountProofsService, PasswordHasher, PasswordsService, PasswordVerificationService, ResetLinksService],
 })
 export class PasswordsModule {}

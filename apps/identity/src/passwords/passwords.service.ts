@@ -8,7 +8,8 @@ import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { MailService } from '../mail/mail.service.js';
 import { sameMembership } from '../members/membership.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
-import type { User } from '../users/user.js';
+import { SsoEnforced } from '../sso/sso.errors.js';
+import { isSsoOnly, type User } from '../users/user.js';
 import { PasswordHasher } from './password-hasher.service.js';
 import { canResetPassword } from './password-reset.policy.js';
 import { assertStrongPassword } from './password-rules.js';
@@ -47,11 +48,12 @@ export class PasswordsService {
   /**
    * Changes the password of a signed-in user and ends every session, in one transaction. Every call counts, also one
    * with the correct password: each costs a score and hashes.
-   * @throws CurrentPasswordWrong, PasswordNotSet, WeakPassword, RateLimitedError
+   * @throws CurrentPasswordWrong, PasswordNotSet, SsoEnforced, WeakPassword, RateLimitedError
    */
   async change(caller: UserCaller, currentPassword: string, newPassword: string): Promise<void> {
     await this.verification.countChange(caller);
     const user = await this.getUser(caller);
+    if (isSsoOnly(user)) return this.refuseEnforced(caller, user, 'user.password.change');
     await this.verifyCurrent(caller, user, currentPassword);
     await assertStrongPassword(newPassword, user);
     const passwordHash = await this.hasher.hash(newPassword);
@@ -64,11 +66,14 @@ export class PasswordsService {
    * Uses a mailed link, replaces the password and ends every session, in one transaction. A password that is refused
    * leaves the link valid.
    * @param client  key of the rate limit
-   * @throws WeakPassword, ResetTokenInvalid, RateLimitedError
+   * @throws SsoEnforced, WeakPassword, ResetTokenInvalid, RateLimitedError
    */
   async reset(token: string, password: string, client: string): Promise<void> {
     await this.verification.countReset(client);
     const owner = LINK_TOKEN.test(token) ? await this.findLinkOwner(hashKey(token)) : null;
+    if (owner && isSsoOnly(owner)) {
+      return this.refuseEnforced(selfCaller(owner, owner.memberships[0] ?? null), owner, 'user.password.reset');
+    }
     await assertStrongPassword(password, owner ?? { email: '' });
     if (!owner) return this.refuseReset(null);
     const passwordHash = await this.hasher.hash(password);
@@ -102,15 +107,25 @@ export class PasswordsService {
   private replaceByLink(tokenHash: Buffer, passwordHash: string): Promise<boolean> {
     return this.worker.transaction(async (tx) => {
       const user = await this.findResettable(tx, await this.repository.useLink(tx, tokenHash));
-      if (!user) return false;
+      if (!user || isSsoOnly(user)) return false;
       const caller = selfCaller(user, user.memberships[0] ?? null);
       return this.replace(tx, caller, user, { passwordHash, expectedHash: null, reason: 'password_reset' });
     });
   }
 
+  /** A user who has to use single sign-on is returned too, and refused with that reason. */
   private async findResettable(db: SqlExecutor, userId: string | null): Promise<User | null> {
     const user = userId === null ? null : await this.repository.findUser(db, userId);
-    return user && canResetPassword(user) ? user : null;
+    return user && (canResetPassword(user) || isSsoOnly(user)) ? user : null;
+  }
+
+  private async refuseEnforced(
+    caller: AuditedCaller,
+    { id, name }: User,
+    action: 'user.password.change' | 'user.password.reset',
+  ): Promise<never> {
+    await this.audit.recordDirect(caller, action, { type: 'user', id, name }, { reason: 'sso_enforced' }, 'denied');
+    throw new SsoEnforced();
   }
 
   /** @param user  the user of the link, or null when it is unknown */

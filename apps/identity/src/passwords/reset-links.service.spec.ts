@@ -1,4 +1,3 @@
-import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,
   freshEmail,
@@ -6,38 +5,24 @@ import {
   PASSWORD,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { registerPartner, sessionOf, type TestUser } from '../../test/users.js';
+import { PasswordResetsClient } from '../../test/password-resets.js';
+import { registerPartner, sessionOf } from '../../test/users.js';
 
-const NEW_PASSWORD = 'violet umbrella tango';
 const INVALID = { status: 400, body: { code: 'reset_token_invalid' } };
 
 describe('ResetLinksService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
+  let links: PasswordResetsClient;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
+    links = new PasswordResetsClient(identity);
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const forgot = (email: string, options = {}) => identity.post('/auth/forgot-password', { email }, options);
-  const reset = (token: string, password = NEW_PASSWORD, options = {}) =>
-    identity.post('/auth/reset-password', { token, password }, options);
   const login = (email: string, password: string) => identity.post('/auth/login', { email, password });
-  const mailsOf = async (email: string, subject: string) =>
-    (await identity.mails(email)).filter((mail) => mail.subject === subject);
-  /** The token of the newest reset mail, once there are so many. */
-  const linkFor = (email: string, count = 1) =>
-    eventually(async () => {
-      const mails = await mailsOf(email, 'Choose a new password');
-      if (mails.length < count) throw new Error(`${mails.length} reset mails for ${email}`);
-      return /token=([A-Za-z0-9_-]+)/.exec(mails[0]?.text ?? '')?.[1] ?? '';
-    });
-  const askAndGet = async ({ email }: TestUser) => {
-    expectStatus(await forgot(email), 200);
-    return linkFor(email);
-  };
 
   it.each([
     ['is an hour old', `update link_token set expires_at = now() where user_id = $1 and purpose = 'password_reset'`],
@@ -55,9 +40,9 @@ describe('ResetLinksService', () => {
     'refuses a link that %s',
     async (_, change) => {
       const user = await registerPartner(identity);
-      const token = await askAndGet(user);
+      const token = await links.requestLink(user);
       await testApp.query(change, [user.userId]);
-      expect(await reset(token)).toMatchObject(INVALID);
+      expect(await links.reset(token)).toMatchObject(INVALID);
       expect(
         await testApp.query('select 1 from user_account where id = $1 and password_changed_at > created_at', [
           user.userId,
@@ -69,23 +54,23 @@ describe('ResetLinksService', () => {
 
   it('refuses a link after a newer one, a changed password or a changed address', async () => {
     const superseded = await registerPartner(identity);
-    const older = await askAndGet(superseded);
-    expectStatus(await forgot(superseded.email), 200);
-    const newer = await linkFor(superseded.email, 2);
-    expect(await reset(older)).toMatchObject(INVALID);
+    const older = await links.requestLink(superseded);
+    expectStatus(await links.forgot(superseded.email), 200);
+    const newer = await links.linkFor(superseded.email, 2);
+    expect(await links.reset(older)).toMatchObject(INVALID);
 
     const { bearer } = sessionOf(await login(superseded.email, PASSWORD));
     const change = { currentPassword: PASSWORD, newPassword: 'another-horse-battery-8' };
     expectStatus(await identity.post('/auth/change-password', change, { bearer }), 200);
-    expect(await reset(newer)).toMatchObject(INVALID);
+    expect(await links.reset(newer)).toMatchObject(INVALID);
 
     const mover = await registerPartner(identity);
-    const token = await askAndGet(mover);
+    const token = await links.requestLink(mover);
     const email = freshEmail('moved');
     const fresh = sessionOf(await login(mover.email, PASSWORD));
     expectStatus(await identity.patch('/users/me', { email }, { bearer: fresh.bearer }), 200);
     const confirmation = await identity.mailedToken(email);
     expectStatus(await identity.post('/auth/verify-email', { token: confirmation }), 200);
-    expect(await reset(token)).toMatchObject(INVALID);
+    expect(await links.reset(token)).toMatchObject(INVALID);
   }, 40_000);
 });

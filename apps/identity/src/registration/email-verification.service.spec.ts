@@ -108,7 +108,7 @@ describe('EmailVerificationService', () => {
       await eventually(async () => {
         const rows = await testApp.query<{ action: string }>(
           `select action from audit_entry where resource_id = (select id::text from user_account where email = $1)
-           and action like 'auth.%' order by timestamp`,
+           and action like 'auth.%' order by timestamp, sequence`,
           [ADMIN.email],
         );
         expect(rows.map(({ action }) => action)).toEqual(['auth.verification_resent', 'auth.email_verified']);

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { Deprecated, ErrorCodes } from '@rmm/service-kit';
 import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
 import { DoneWithMessageDto } from '../dto/success.dto.js';
 import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
@@ -34,7 +34,8 @@ export class RegistrationController {
   @Post('register')
   @Public()
   @HttpCode(200)
-  @ApiOperation({ summary: 'Check a registration without creating a user (legacy)', deprecated: true })
+  @Deprecated({ since: '2026-11-23', successor: 'POST /auth/register-partner' })
+  @ApiOperation({ summary: 'Check a registration without creating a user (legacy)' })
   @ApiOkResponse({ type: DoneWithMessageDto })
   async register(@Body() dto: RegisterDto, @Req() request: HttpRequest): Promise<DoneWithMessageDto> {
     await this.registrations.register(dto, clientKey(request));

@@ -23,6 +23,6 @@ import { RegistrationsService } from './registrations.service.js';
     RegistrationsRepository,
     RegistrationsService,
   ],
-  exports: [RegistrationsRepository],
+  exports: [EmailVerificationService, RegistrationsRepository, RegistrationsService],
 })
 export class RegistrationModule {}

@@ -3,6 +3,7 @@ import type { SqlExecutor } from '@rmm/persistence';
 import { mailSealContext } from '../mail/mail.service.js';
 import { totpSealContext } from '../mfa/mfa.repository.js';
 import { signingKeySealContext } from '../signing-keys/signing-key.js';
+import { clientSecretSealContext } from '../sso/sso-provider.entity.js';
 
 /** A column of sealed texts. */
 export interface SealedColumn {
@@ -17,6 +18,7 @@ export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'signing_key', id: 'kid', column: 'private_jwk_sealed', contextOf: signingKeySealContext },
   { table: 'totp_factor', id: 'user_id', column: 'secret_sealed', contextOf: totpSealContext },
   { table: 'mail', id: 'id', column: 'values_sealed', contextOf: mailSealContext },
+  { table: 'sso_provider', id: 'id', column: 'client_secret_sealed', contextOf: clientSecretSealContext },
 ];
 
 export interface SealedText {

@@ -180,6 +180,16 @@ export class RolesRepository extends TenantRepository<Role> {
     });
   }
 
+  /** Returns a role by its name in any case, the oldest one of several; null without one. */
+  findGrantableByName(source: Source, scope: MemberScope, name: string): Promise<GrantableRole | null> {
+    return this.findOne<GrantableRole>(source, {
+      columns: ['id', 'name', 'scope', 'systemKey'],
+      conditions: [inScope(scope), { sql: 'lower(role.name) = lower(:roleName)', params: { roleName: name } }],
+      shape: GRANTABLE,
+      sort: { createdAt: 'ASC', id: 'ASC' },
+    });
+  }
+
   /** Returns every role of the scope with its own permissions and its parent. */
   async getTree(source: Source, scope: MemberScope): Promise<RoleTree> {
     const nodes = await this.findMany<RoleNode>(source, {

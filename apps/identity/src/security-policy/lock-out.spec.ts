@@ -72,9 +72,13 @@ describe('a change of a policy that would lock out enrolled users', () => {
 
   it('ignores users with a passkey, users without a factor, and changes that are no stricter than before', async () => {
     const admin = await testApp.protectedPartner();
-    await testApp.query(`update user_account set mfa_method = 'passkey' where id = $1`, [admin.userId]);
+    await testApp.query(
+      `insert into passkey (user_id, credential_id, public_key, counter, name, device_type, backed_up)
+       values ($1, '\\x01', '\\x00', 0, 'Key', 'singleDevice', false)`,
+      [admin.userId],
+    );
     expectStatus(await testApp.patchOwn(admin.bearer, { requireMfa: true, allowedMfaMethods: NO_METHODS }), 200);
-    await testApp.query(`update user_account set mfa_method = 'totp' where id = $1`, [admin.userId]);
+    await testApp.query('delete from passkey where user_id = $1', [admin.userId]);
     const settings = { security: { mfaEnrollmentGraceDays: 3 }, theme: 'dark' };
     const edit = { name: 'Broken MSP', settings };
     expectStatus(await identity.patch('/orgs/partners/me', edit, { bearer: admin.bearer }), 200);

@@ -72,6 +72,13 @@ describe('SecurityPoliciesRepository', () => {
     await testApp.query(`INSERT INTO totp_factor (user_id, secret_sealed) VALUES ($1, 'sealed')`, [userId]);
     expect(await count({ sms: false })).toMatchObject({ count: 0 });
     expect(await count({ totp: false, sms: false })).toMatchObject({ count: 1 });
+    await testApp.query(
+      `INSERT INTO passkey (user_id, credential_id, public_key, counter, name, device_type, backed_up)
+       VALUES ($1, '\\x01', '\\x00', 0, 'Key', 'singleDevice', FALSE)`,
+      [userId],
+    );
+    expect(await count({ totp: false, sms: false })).toMatchObject({ count: 0 });
+    await testApp.query('DELETE FROM passkey WHERE user_id = $1', [userId]);
     await testApp.query(`UPDATE user_account SET status = 'disabled' WHERE id = $1`, [userId]);
     expect(await count({ totp: false, sms: false })).toMatchObject({ count: 0 });
   });

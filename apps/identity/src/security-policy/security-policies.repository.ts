@@ -47,7 +47,8 @@ const LOCKED_OUT = `
   )
   SELECT count(*)::int AS count FROM (
     SELECT DISTINCT m.user_id FROM member m JOIN user_account u ON u.id = m.user_id
-    WHERE u.status = 'active' AND u.mfa_enabled AND u.mfa_method <> 'passkey'
+    WHERE u.status = 'active' AND u.mfa_enabled
+      AND NOT EXISTS (SELECT FROM passkey k WHERE k.user_id = u.id)
       AND NOT (m.totp AND (u.mfa_method = 'totp' OR EXISTS (SELECT FROM totp_factor t WHERE t.user_id = u.id)))
       AND NOT (m.sms AND u.mfa_method = 'sms')
     LIMIT ${MAX_COUNT + 1}
@@ -66,6 +67,18 @@ export class SecurityPoliciesRepository extends TenantRepository<OrganizationSec
   /** Lists the memberships of a user, in whatever tenants; under the worker login. */
   async listMemberships(worker: SqlExecutor, userId: string): Promise<UserMembership[]> {
     return (await this.users.findById(worker, userId))?.memberships ?? [];
+  }
+
+  /**
+   * Adds an organization that is about to be created to the directory, which refuses it until provisioning publishes it.
+   * A policy refers to that row. Under the worker login.
+   */
+  async reserveOrganization(worker: SqlExecutor, { orgId, partnerId }: { orgId: string; partnerId: string }) {
+    await worker.query(
+      `INSERT INTO organization_directory (org_id, partner_id, status, version) VALUES (:orgId, :partnerId, 'unknown', 0)
+       ON CONFLICT (org_id) DO NOTHING`,
+      { orgId, partnerId },
+    );
   }
 
   /** Returns the policy of an organization; version 0 when none was ever set. */

@@ -11,7 +11,7 @@ describe('SecurityPoliciesService', () => {
   let identity: IdentityReplica;
 
   beforeAll(async () => {
-    testApp = await PolicyTestApp.start();
+    testApp = await PolicyTestApp.start({ offeredMethods: ['totp'] });
     identity = testApp.identity;
   }, 120_000);
   afterAll(() => testApp.stop());
@@ -153,6 +153,22 @@ describe('SecurityPoliciesService', () => {
   });
 
   describe('of an organization', () => {
+    it('is stored before the organization exists, which the directory refuses until it is published', async () => {
+      const admin = await testApp.protectedPartner();
+      const orgId = randomUUID();
+      const request = testApp.request(admin, orgId, { requireMfa: true });
+      expect(await testApp.refusal(request)).toMatchObject({ status: 404 });
+      expect(await testApp.apply({ ...request, isNew: true })).toEqual({ security: { requireMfa: true }, version: 1 });
+      expect(
+        await testApp.query('SELECT status, version FROM organization_directory WHERE org_id = $1', [orgId]),
+      ).toEqual([{ status: 'unknown', version: '0' }]);
+      const other = await testApp.protectedPartner();
+      const foreign = { ...testApp.request(other, orgId, { requireMfa: false }), isNew: true };
+      expect(await testApp.refusal(foreign)).toMatchObject({ status: 404 });
+      const claimed = { ...foreign, orgId: randomUUID(), partnerId: admin.partnerId };
+      expect(await testApp.refusal(claimed)).toMatchObject({ status: 404 });
+    });
+
     it('is applied for provisioning: stored, published, audited with its user, and in force', async () => {
       const admin = await testApp.protectedPartner();
       const orgId = await testApp.withOrganization(admin.partnerId);

@@ -64,6 +64,7 @@ export class SecurityPoliciesService {
     const resource = resourceOf(request);
     await this.assertMfa(editor, resource);
     const change = readOrganizationChange(request.security);
+    if (request.isNew) await this.repository.reserveOrganization(this.worker, request);
     return this.refusingLockOut(editor, resource, () =>
       this.tenants.transaction(tenantOfPolicy(editor, request), (tx) => this.applyIn(tx, request, editor, change)),
     );

@@ -27,7 +27,7 @@ import { SessionsService } from './sessions.service.js';
 @ApiTags('Authentication')
 @ErrorCodes({
   401: ['refresh_invalid', 'unauthenticated'],
-  403: ['csrf_rejected', 'ip_not_allowed'],
+  403: ['csrf_rejected', 'ip_not_allowed', 'sso_enforced', 'sso_session_restricted'],
   404: ['not_found'],
   409: ['refresh_raced'],
 })
@@ -69,7 +69,7 @@ export class AuthController {
   }
 
   @Post('logout')
-  @Public()
+  @Public({ optionalBearer: true })
   @HttpCode(200)
   @ApiOperation({ summary: 'End all your sessions' })
   @ApiOkResponse({ type: DoneDto })

@@ -1,40 +1,26 @@
 import { eventually } from '@rmm/testing-services';
 import {
   expectStatus,
-  freshAddress,
   IdentityTestApp,
   PASSWORD,
   totpCode,
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
-
-const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0';
-const NEWER_FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
-const SAFARI =
-  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/605.1.15';
+import { FIREFOX, NEWER_FIREFOX, SAFARI, SessionsClient } from '../../test/sessions.js';
+import { enrollTotp, inviteAndAccept, registerPartner, roleId } from '../../test/users.js';
 
 describe('LoginSessionsService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
+  let client: SessionsClient;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     identity = await testApp.startReplica();
+    client = new SessionsClient(identity);
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const signIn = async ({ email }: Pick<TestUser, 'email'>, userAgent = FIREFOX, from = freshAddress()) =>
-    sessionOf(
-      expectStatus(
-        await identity.post(
-          '/auth/login',
-          { email, password: PASSWORD },
-          { from, headers: { 'user-agent': userAgent } },
-        ),
-        200,
-      ),
-    );
   const news = async (email: string) =>
     (await identity.mails(email)).filter(({ subject }) => subject === 'New sign-in to your account');
   const waiting = (email: string) =>
@@ -48,31 +34,31 @@ describe('LoginSessionsService', () => {
 
   it('sends one mail for a new device', async () => {
     const user = await known();
-    await signIn(user, FIREFOX, '203.0.113.50');
+    await client.signIn(user, FIREFOX, '203.0.113.50');
     const [mail] = await eventually(async () => {
       const mails = await news(user.email);
       expect(mails).toHaveLength(1);
       return mails;
     });
     expect(mail?.text).toMatch(/Firefox on Windows, address 203\.0\.113\.50, at \d{4}-\d\d-\d\d \d\d:\d\d UTC/);
-    await signIn(user, FIREFOX, '203.0.113.51');
-    await signIn(user, NEWER_FIREFOX, '203.0.99.1');
+    await client.signIn(user, FIREFOX, '203.0.113.51');
+    await client.signIn(user, NEWER_FIREFOX, '203.0.99.1');
     expect(await waiting(user.email)).toHaveLength(1);
   }, 30_000);
 
   it('treats another network or browser as another device', async () => {
     const user = await known();
-    await signIn(user, FIREFOX, '203.0.113.50');
-    await signIn(user, FIREFOX, '198.51.100.50');
-    await signIn(user, FIREFOX, '2001:db8:1::5');
-    await signIn(user, FIREFOX, '2001:db8:ffff::5');
-    await signIn(user, SAFARI, '203.0.113.50');
+    await client.signIn(user, FIREFOX, '203.0.113.50');
+    await client.signIn(user, FIREFOX, '198.51.100.50');
+    await client.signIn(user, FIREFOX, '2001:db8:1::5');
+    await client.signIn(user, FIREFOX, '2001:db8:ffff::5');
+    await client.signIn(user, SAFARI, '203.0.113.50');
     expect(await waiting(user.email)).toHaveLength(4);
   }, 30_000);
 
   it('sends one mail for two concurrent sign-ins from a new device', async () => {
     const user = await known();
-    await Promise.all(Array.from({ length: 4 }, () => signIn(user, SAFARI, '198.51.100.60')));
+    await Promise.all(Array.from({ length: 4 }, () => client.signIn(user, SAFARI, '198.51.100.60')));
     expect(await waiting(user.email)).toHaveLength(1);
   }, 30_000);
 
@@ -90,7 +76,7 @@ describe('LoginSessionsService', () => {
   it('sends no mail for the first device or an accepted invitation', async () => {
     const user = await registerPartner(identity);
     await testApp.query('delete from known_device where user_id = $1', [user.userId]);
-    await signIn(user, SAFARI, '198.51.100.80');
+    await client.signIn(user, SAFARI, '198.51.100.80');
     expect(await waiting(user.email)).toEqual([]);
     const viewer = await roleId(identity, user.bearer, 'Partner Viewer');
     const invited = await inviteAndAccept(identity, user.bearer, { roleId: viewer });

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import type { UserLogin } from '@rmm/contracts';
-import { AuditTrail, Outbox, type OutboxTransaction } from '@rmm/messaging';
+import { type AuditedCaller, type AuditedResource, Outbox, type OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { addressBucket } from '@rmm/rate-limits';
-import { currentContext, NotFoundError, ValidationError } from '@rmm/service-kit';
-import { actorOf, selfCaller } from '../audit/actors.js';
+import { currentContext, NotFoundError, UnauthenticatedError, ValidationError } from '@rmm/service-kit';
+import { actorOf } from '../audit/actors.js';
 import type { LoginBodyDto } from '../login/dto/login-body.dto.js';
 import { MailService } from '../mail/mail.service.js';
 import { MfaGraceService } from '../mfa/mfa-grace.service.js';
@@ -16,10 +16,12 @@ import { toLoginUser, type User, type UserMembership } from '../users/user.js';
 import { isAddressAllowed, type EnteredTenant } from './address-list.policy.js';
 import { deviceName } from './device-name.js';
 import type { SwitchSessionDto } from './dto/switch-session.dto.js';
+import { LoginAuditService, type LoginFailure } from './login-audit.service.js';
+import type { LoginMethod } from './login.metrics.js';
 import type { SessionMethod } from './session-family.entity.js';
 import { SessionRevocationsService } from './session-revocations.service.js';
-import { IpNotAllowed } from './session.errors.js';
-import { SessionsRepository } from './sessions.repository.js';
+import { IpNotAllowed, SwitchNotAllowed } from './session.errors.js';
+import { SessionsRepository, type SsoOwner } from './sessions.repository.js';
 import { SessionsService, type IssuedSession, type SessionOptions, type StoredSession } from './sessions.service.js';
 
 /** A login that is stored; `finish` creates its response after the commit. */
@@ -52,7 +54,7 @@ export class LoginSessionsService {
     private readonly repository: SessionsRepository,
     private readonly grace: MfaGraceService,
     private readonly mail: MailService,
-    private readonly audit: AuditTrail,
+    private readonly audit: LoginAuditService,
     private readonly outbox: Outbox,
     private readonly revocations: SessionRevocationsService,
   ) {}
@@ -60,29 +62,43 @@ export class LoginSessionsService {
   /** Checks the address of the request before a session enters the membership; outside of transactions. @throws IpNotAllowed */
   async assertAddressAllowed(user: Pick<User, 'id' | 'email'>, membership: EnteredTenant): Promise<void> {
     if (isAddressAllowed(membership, currentContext()?.ipAddress)) return;
-    const [caller, self] = [selfCaller(user, membership), { type: 'user', id: user.id }];
-    await this.audit.recordDirect(caller, 'ip_allowlist.denied', self, { during: 'login' }, 'denied');
+    await this.audit.recordDeniedAddress(user, membership);
     throw new IpNotAllowed();
   }
 
-  /** Stores the login, in the transaction that decided it. */
+  /** Records a refused login; see LoginAuditService. */
+  recordFailure(
+    caller: AuditedCaller,
+    resource: AuditedResource,
+    details: LoginFailure,
+    counted: LoginMethod,
+  ): Promise<void> {
+    return this.audit.recordFailure(caller, resource, details, counted);
+  }
+
+  /**
+   * Stores the login, in the transaction that decided it.
+   * @throws UnauthenticatedError when the membership ended or the identity provider of the sign-in was changed meanwhile;
+   *   SsoEnforced
+   */
   async start(
     tx: OutboxTransaction,
     user: User,
     membership: UserMembership,
     options: SessionOptions,
   ): Promise<StartedLogin> {
+    const { sso } = options;
+    if (sso && !(await this.repository.lockSsoProvider(tx, sso))) throw new UnauthenticatedError();
     const decision = await this.grace.openIfDue(tx, user, membership);
     const factor = options.factor ?? user.mfaMethod;
     const mfa = this.sessions.hasMfaClaim(membership, { mfa: options.mfa, factor });
-    const self = { type: 'user', id: user.id, name: user.name };
     // The statements do not depend on each other, so they are sent in one round trip.
     // They lock the account, then the membership: the order of all transactions that lock both.
     const [, session] = await Promise.all([
       this.repository.recordLogin(tx, user.id),
       this.sessions.create(tx, user, membership, options),
       this.rememberDevice(tx, user, options.method),
-      this.audit.record(tx, selfCaller(user, membership), 'user.login', self, { method: options.method, mfa }),
+      this.audit.recordLogin(tx, user, membership, { method: options.method, mfa }),
       this.publishLogin(tx, user, membership, options, mfa),
     ]);
     return { user, session, mfa: decision };
@@ -110,7 +126,8 @@ export class LoginSessionsService {
 
   /**
    * Replaces the caller's session by one in another of its memberships. No sign-in: the time of the sign-in and the
-   * verified factor are taken over. @throws UnauthenticatedError when the caller's session has ended
+   * verified factor are taken over.
+   * @throws UnauthenticatedError when the caller's session has ended; SwitchNotAllowed, SsoEnforced
    */
   async reenter(
     tx: OutboxTransaction,
@@ -120,6 +137,8 @@ export class LoginSessionsService {
   ): Promise<StartedLogin> {
     const mfa = await this.grace.openIfDue(tx, user, membership);
     const options = { method: 'password', mfa: false, keepsFactor: true, replaces: caller.sessionId } as const;
+    const owner = await this.repository.lockSsoOwner(tx, caller.sessionId);
+    if (owner && !isWithin(owner, membership)) throw new SwitchNotAllowed();
     // Locks the membership before the sessions, as its removal does.
     const session = await this.sessions.create(tx, user, membership, options);
     await this.revocations.revokeForSwitch(tx, caller, user, membership);
@@ -177,6 +196,10 @@ export class LoginSessionsService {
     });
   }
 }
+
+/** A session that an identity provider opened reaches the tenant of the provider and no other. */
+const isWithin = (owner: SsoOwner, { scope, partnerId, orgId }: UserMembership): boolean =>
+  scope !== 'system' && owner.partnerId === partnerId && (owner.orgId === null || owner.orgId === orgId);
 
 function isNamed({ scope, orgId, partnerId }: UserMembership, named: SwitchSessionDto): boolean {
   if (named.scope !== undefined) return scope === 'system';

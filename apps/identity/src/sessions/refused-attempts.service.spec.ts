@@ -1,5 +1,6 @@
 import type { DenialAuditService } from '@rmm/access';
-import { ConflictError, runInContext, UnauthenticatedError } from '@rmm/service-kit';
+import { ConflictError, MetricsRegistry, runInContext, UnauthenticatedError } from '@rmm/service-kit';
+import { LoginMetrics } from './login.metrics.js';
 import { RefusedAttemptsService } from './refused-attempts.service.js';
 import type { SessionsService } from './sessions.service.js';
 
@@ -9,11 +10,13 @@ const ATTEMPT = { code: 'refresh_invalid', route: 'POST /api/v1/auth/refresh' };
 function serviceWith(findRefreshTokenOwner: () => Promise<unknown> = () => Promise.resolve(OWNER)) {
   const recorded: Parameters<DenialAuditService['record']>[0][] = [];
   const denials = { record: (denial: (typeof recorded)[number]) => recorded.push(denial) };
+  const metrics = new MetricsRegistry('identity');
   const service = new RefusedAttemptsService(
     denials as unknown as DenialAuditService,
     { findRefreshTokenOwner } as unknown as SessionsService,
+    new LoginMetrics(metrics),
   );
-  return { service, recorded };
+  return { service, recorded, metrics };
 }
 const actorsOf = (recorded: ReturnType<typeof serviceWith>['recorded']) =>
   recorded.map(({ caller }) => [caller.actor.id, caller.tenant.partnerId]);
@@ -24,6 +27,16 @@ describe('RefusedAttemptsService', () => {
     await service.recordForToken('token', ATTEMPT);
     expect(recorded).toMatchObject([{ action: 'access.denied', ...ATTEMPT }]);
     expect(actorsOf(recorded)).toEqual([['u', 'p']]);
+  });
+
+  it('counts a refused second step of a login, and no other attempt', async () => {
+    const { service, metrics } = serviceWith();
+    service.recordForUser(null, { ...ATTEMPT, action: 'user.login.failed', code: 'mfa_session_invalid' });
+    await service.recordForToken('token', ATTEMPT);
+    const logins = await metrics.registry.getSingleMetric('rmm_logins_total')?.get();
+    expect(logins?.values).toEqual([
+      expect.objectContaining({ value: 1, labels: { method: 'mfa', outcome: 'mfa_session_invalid' } }),
+    ]);
   });
 
   it('records an attempt without an actor when the token is absent, unknown or cannot be looked up', async () => {

@@ -5,6 +5,7 @@ import type { AuditedCaller } from '@rmm/messaging';
 import { currentContext, type DomainError } from '@rmm/service-kit';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
 import type { User } from '../users/user.js';
+import { LoginMetrics } from './login.metrics.js';
 import { SessionsService } from './sessions.service.js';
 
 type ErrorClass = abstract new (...args: never[]) => DomainError;
@@ -28,6 +29,7 @@ export class RefusedAttemptsService {
   constructor(
     private readonly denials: DenialAuditService,
     private readonly sessions: SessionsService,
+    private readonly logins: LoginMetrics,
   ) {}
 
   /** Records an attempt under the owner of a refresh token, without an actor when the token is unknown. */
@@ -57,6 +59,7 @@ export class RefusedAttemptsService {
   }
 
   private record(caller: AuditedCaller, { action = 'access.denied', code, route }: RefusedAttempt): void {
+    if (action === 'user.login.failed') this.logins.countLogin('mfa', code);
     this.denials.record({ caller, action, code, route });
   }
 

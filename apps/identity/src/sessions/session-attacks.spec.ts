@@ -9,7 +9,15 @@ import {
   type IdentityReplica,
   withStatus,
 } from '../../test/identity-test-app.js';
-import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
+import {
+  claimsOf,
+  enrollTotp,
+  inviteAndAccept,
+  registerPartner,
+  roleId,
+  sessionOf,
+  type TestUser,
+} from '../../test/users.js';
 
 const INVALID = { status: 401, body: { code: 'refresh_invalid' } };
 const CLEARED = { service_refresh_token: '', service_csrf_token: '' };
@@ -38,8 +46,6 @@ describe('attacks on sessions', () => {
   const logout = (cookies: Record<string, string>, headers: Record<string, string> = csrfOf(cookies)) =>
     identity.post('/auth/logout', undefined, { cookies, headers });
   const me = async (bearer: string, at = identity) => (await at.get('/auth/me', { bearer })).status;
-  const claimsOf = (token: string) =>
-    JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>;
   const living = (userId: string) =>
     testApp.query('select id from session_family where user_id = $1 and revoked_at is null', [userId]);
   const statuses = (responses: readonly TestResponse[]) => responses.map(({ status }) => status).sort();

@@ -34,6 +34,11 @@ export class SessionCookies {
     return parseCookie(getHeader(request, 'cookie') ?? '')[name] || undefined;
   }
 
+  /** Returns `Secure` and `SameSite` of cookies that answer a request. */
+  attributesFor(request: HttpRequest): { secure: boolean; sameSite: IdentityConfig['authCookie']['sameSite'] } {
+    return { secure: this.isAlwaysSecure || request.secure, sameSite: this.config.authCookie.sameSite };
+  }
+
   /** Browsers reach the API by HTTPS whatever the connection of this process looks like: TLS ends at a proxy. */
   private get isAlwaysSecure(): boolean {
     const { authCookie, isProduction, publicApiUrl } = this.config;
@@ -46,8 +51,7 @@ export class SessionCookies {
     response: HttpResponse,
     { refreshToken, csrfToken, maxAge }: { refreshToken: string; csrfToken: string; maxAge: number },
   ): void {
-    const { sameSite } = this.config.authCookie;
-    const secure = this.isAlwaysSecure || request.secure;
+    const { secure, sameSite } = this.attributesFor(request);
     const cookies: SetCookie[] = [
       { name: REFRESH_COOKIE, value: refreshToken, path: REFRESH_PATH, httpOnly: true, sameSite, maxAge, secure },
       { name: CSRF_COOKIE, value: csrfToken, path: '/', sameSite, maxAge, secure },

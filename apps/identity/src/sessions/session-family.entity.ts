@@ -17,6 +17,9 @@ export type RevokedReason =
   | 'membership_gone'
   | 'not_active'
   | 'switch'
+  | 'sso_enforced'
+  | 'sso_logout'
+  | 'sso_provider_ended'
   | 'ended_by_user';
 
 /** A session: the family of refresh tokens that follow from one sign-in. @see docs/reference/authentication.md */
@@ -88,4 +91,12 @@ export class SessionFamily {
 
   @Column('text', { name: 'revoked_reason', nullable: true })
   revokedReason: RevokedReason | null;
+
+  /** The identity provider that signed the user in. */
+  @Column('uuid', { name: 'sso_provider_id', nullable: true })
+  ssoProviderId: string | null;
+
+  /** Session id at that provider, by which it ends the session. */
+  @Column('text', { name: 'sso_sid', nullable: true })
+  ssoSid: string | null;
 }

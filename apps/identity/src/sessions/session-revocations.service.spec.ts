@@ -1,71 +1,34 @@
 import { eventually } from '@rmm/testing-services';
-import {
-  cookiesOf,
-  expectStatus,
-  freshAddress,
-  IdentityTestApp,
-  PASSWORD,
-  type IdentityReplica,
-} from '../../test/identity-test-app.js';
-import { inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
-
-const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0';
-const SAFARI =
-  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/605.1.15';
-
-interface Listed {
-  id: string;
-  current: boolean;
-  device: string;
-}
+import { cookiesOf, expectStatus, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
+import { SAFARI, SessionsClient } from '../../test/sessions.js';
+import { inviteAndAccept, registerPartner, roleId, sessionOf } from '../../test/users.js';
 
 describe('SessionRevocationsService', () => {
   let testApp: IdentityTestApp;
   let identity: IdentityReplica;
+  let client: SessionsClient;
   let other: IdentityReplica;
 
   beforeAll(async () => {
     testApp = await IdentityTestApp.start();
     [identity, other] = await Promise.all([testApp.startReplica(), testApp.startReplica()]);
+    client = new SessionsClient(identity);
   }, 120_000);
   afterAll(() => testApp.stop());
 
-  const signIn = async ({ email }: Pick<TestUser, 'email'>, userAgent = FIREFOX, from = freshAddress()) =>
-    sessionOf(
-      expectStatus(
-        await identity.post(
-          '/auth/login',
-          { email, password: PASSWORD },
-          { from, headers: { 'user-agent': userAgent } },
-        ),
-        200,
-      ),
-    );
-  const list = async (bearer: string, query = '') =>
-    expectStatus(await identity.get(`/auth/sessions${query}`, { bearer }), 200).body as {
-      data: Listed[];
-      pagination: object;
-    };
-  const currentId = async (bearer: string) => (await list(bearer)).data.find(({ current }) => current)?.id ?? '';
-  const refresh = (cookies: Record<string, string>, userAgent = FIREFOX, from = freshAddress()) =>
-    identity.post('/auth/refresh', undefined, {
-      cookies,
-      from,
-      headers: { 'x-service-csrf': cookies.service_csrf_token ?? '', 'user-agent': userAgent },
-    });
   const revocations = (userId: string) =>
     testApp.query(
       `select resource_type as type, resource_id as id, details from audit_entry
-       where action = 'user.session.revoke' and actor_id = $1 order by timestamp`,
+       where action = 'user.session.revoke' and actor_id = $1 order by timestamp, sequence`,
       [userId],
     );
 
   it('ends one session and its tokens on every replica', async () => {
     const user = await registerPartner(identity);
-    const doomed = await signIn(user, SAFARI);
-    const kept = await signIn(user);
+    const doomed = await client.signIn(user, SAFARI);
+    const kept = await client.signIn(user);
     expect((await other.get('/auth/me', { bearer: doomed.bearer })).status).toBe(200);
-    const id = await currentId(doomed.bearer);
+    const id = await client.currentId(doomed.bearer);
 
     const response = expectStatus(await identity.delete(`/auth/sessions/${id}`, { bearer: kept.bearer }), 200);
     expect(response.body).toEqual({ success: true });
@@ -74,9 +37,9 @@ describe('SessionRevocationsService', () => {
     await eventually(async () => expect((await other.get('/auth/me', { bearer: doomed.bearer })).status).toBe(401), {
       timeoutMs: 1_000,
     });
-    expect(await refresh(doomed.cookies)).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
-    expect((await list(kept.bearer)).data.map((session) => session.id)).not.toContain(id);
-    expect((await refresh(kept.cookies)).status).toBe(200);
+    expect(await client.refresh(doomed.cookies)).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
+    expect((await client.list(kept.bearer)).data.map((session) => session.id)).not.toContain(id);
+    expect((await client.refresh(kept.cookies)).status).toBe(200);
     expect((await identity.delete(`/auth/sessions/${id}`, { bearer: kept.bearer })).status).toBe(404);
     await eventually(async () =>
       expect(await revocations(user.userId)).toEqual([{ type: 'session', id, details: { current: false } }]),
@@ -84,22 +47,25 @@ describe('SessionRevocationsService', () => {
   }, 30_000);
 
   it('ends the current session and clears its cookies', async () => {
-    const { bearer } = await signIn(await registerPartner(identity));
-    const response = expectStatus(await identity.delete(`/auth/sessions/${await currentId(bearer)}`, { bearer }), 200);
+    const { bearer } = await client.signIn(await registerPartner(identity));
+    const response = expectStatus(
+      await identity.delete(`/auth/sessions/${await client.currentId(bearer)}`, { bearer }),
+      200,
+    );
     expect(cookiesOf(response)).toEqual({ service_refresh_token: '', service_csrf_token: '' });
     expect((await identity.get('/auth/me', { bearer })).status).toBe(401);
   }, 30_000);
 
   it('ends all other sessions and returns their number', async () => {
     const user = await registerPartner(identity);
-    const others = [await signIn(user), await signIn(user, SAFARI)];
-    const kept = await signIn(user);
+    const others = [await client.signIn(user), await client.signIn(user, SAFARI)];
+    const kept = await client.signIn(user);
     const ended = expectStatus(await identity.delete('/auth/sessions', { bearer: kept.bearer }), 200);
     expect(ended.body).toEqual({ success: true, message: 'Other sessions ended: 3' });
     for (const { bearer } of [...others, user]) {
       expect((await identity.get('/auth/me', { bearer })).status).toBe(401);
     }
-    expect((await list(kept.bearer)).data).toEqual([expect.objectContaining({ current: true })]);
+    expect((await client.list(kept.bearer)).data).toEqual([expect.objectContaining({ current: true })]);
     const again = expectStatus(await identity.delete('/auth/sessions', { bearer: kept.bearer }), 200);
     expect(again.body.message).toBe('Other sessions ended: 0');
     const row = { type: 'user', id: user.userId };
@@ -119,9 +85,9 @@ describe('SessionRevocationsService', () => {
     const root = sessionOf(
       await identity.post('/auth/login', { email: 'root@platform.test', password: 'bootstrap-horse-battery-9' }),
     );
-    const id = await currentId(victim.bearer);
+    const id = await client.currentId(victim.bearer);
     for (const { bearer } of [stranger, colleague, root]) {
-      expect((await list(bearer)).data.map((session) => session.id)).not.toContain(id);
+      expect((await client.list(bearer)).data.map((session) => session.id)).not.toContain(id);
       expect(await identity.delete(`/auth/sessions/${id}`, { bearer })).toMatchObject({
         status: 404,
         body: { code: 'not_found' },
@@ -135,7 +101,7 @@ describe('SessionRevocationsService', () => {
   it('is available to users of a suspended partner', async () => {
     const user = await registerPartner(identity);
     await testApp.query(`update partner set status = 'suspended' where id = $1`, [user.partnerId]);
-    expect((await list(user.bearer)).data).toHaveLength(1);
+    expect((await client.list(user.bearer)).data).toHaveLength(1);
   }, 30_000);
 
   it('requires a factor where a policy does', async () => {
@@ -143,7 +109,7 @@ describe('SessionRevocationsService', () => {
     await testApp.query(`update partner set settings = '{"security": {"requireMfa": true}}' where id = $1`, [
       user.partnerId,
     ]);
-    const { bearer } = await signIn(user);
+    const { bearer } = await client.signIn(user);
     expect(await identity.get('/auth/sessions', { bearer })).toMatchObject({
       status: 428,
       body: { code: 'mfa_enrollment_required' },
@@ -152,17 +118,17 @@ describe('SessionRevocationsService', () => {
 
   it('ends the session when a refresh runs concurrently', async () => {
     const user = await registerPartner(identity);
-    const kept = await signIn(user);
+    const kept = await client.signIn(user);
     for (let n = 0; n < 5; n += 1) {
-      const doomed = await signIn(user);
-      const id = await currentId(doomed.bearer);
+      const doomed = await client.signIn(user);
+      const id = await client.currentId(doomed.bearer);
       const [refreshed, ended] = await Promise.all([
-        refresh(doomed.cookies),
+        client.refresh(doomed.cookies),
         identity.delete(`/auth/sessions/${id}`, { bearer: kept.bearer }),
       ]);
       expect(ended.status).toBe(200);
       if (refreshed.status === 200) {
-        expect((await refresh(cookiesOf(refreshed))).status).toBe(401);
+        expect((await client.refresh(cookiesOf(refreshed))).status).toBe(401);
         expect((await identity.get('/auth/me', { bearer: sessionOf(refreshed).bearer })).status).toBe(401);
       } else expect(refreshed.status).toBe(401);
     }

@@ -20,6 +20,12 @@ export class CsrfRejected extends ForbiddenError {
   override error = 'CSRF check failed';
 }
 
+/** A session of an identity provider reaches the tenant of that provider only. */
+export class SwitchNotAllowed extends ForbiddenError {
+  override code = 'sso_session_restricted';
+  override error = 'This session began with single sign-on of another organization';
+}
+
 /** The partner does not list the address of the request. */
 export class IpNotAllowed extends ForbiddenError {
   override code = 'ip_not_allowed';

@@ -5,7 +5,9 @@ import { MfaPolicyModule } from '../mfa/mfa-policy.module.js';
 import { SigningKeysModule } from '../signing-keys/signing-keys.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { AuthController } from './auth.controller.js';
+import { LoginAuditService } from './login-audit.service.js';
 import { LoginSessionsService } from './login-sessions.service.js';
+import { LoginMetrics } from './login.metrics.js';
 import { PurgeEndedSessionsJob } from './purge-ended-sessions.job.js';
 import { RefusedAttemptsService } from './refused-attempts.service.js';
 import { SessionCookies } from './session-cookies.service.js';
@@ -19,6 +21,8 @@ import { SessionsService } from './sessions.service.js';
   imports: [AccessChangesModule, MailModule, MfaPolicyModule, SigningKeysModule, UsersModule],
   controllers: [AuthController, SessionsController],
   providers: [
+    LoginAuditService,
+    LoginMetrics,
     LoginSessionsService,
     PurgeEndedSessionsJob,
     RefusedAttemptsService,
@@ -27,6 +31,14 @@ import { SessionsService } from './sessions.service.js';
     SessionsRepository,
     SessionsService,
   ],
-  exports: [LoginSessionsService, RefusedAttemptsService, SessionCookies, SessionRevocationsService, SessionsService],
+  exports: [
+    LoginAuditService,
+    LoginMetrics,
+    LoginSessionsService,
+    RefusedAttemptsService,
+    SessionCookies,
+    SessionRevocationsService,
+    SessionsService,
+  ],
 })
 export class SessionsModule {}

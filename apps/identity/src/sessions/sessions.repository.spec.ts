@@ -41,6 +41,8 @@ describe('SessionsRepository', () => {
       passwordProven: true,
       replaces: null,
       keepsFactor: false,
+      ssoProviderId: null,
+      ssoSid: null,
       factor: null,
       tokenHash: randomBytes(32),
       tokenTtlDays: 7,

@@ -23,13 +23,16 @@ export interface NewSession extends Pick<SessionFamily, StoredWithSession | 'ipA
   replaces: string | null;
   /** Takes over `mfa` and `factor` of that session too. */
   keepsFactor: boolean;
+  /** The identity provider that signed the user in, and its session id. */
+  ssoProviderId: string | null;
+  ssoSid: string | null;
   /** Hash of the first refresh token. */
   tokenHash: Buffer;
   tokenTtlDays: number;
 }
 
 /** A session as it was stored, with what it took over from another one. */
-export interface InsertedSession extends Pick<SessionFamily, 'mfa' | 'factor'> {
+export interface InsertedSession extends Pick<SessionFamily, 'mfa' | 'factor' | 'ssoProviderId'> {
   /** The database clock of the transaction. */
   now: Date;
   /** True when the session took over an end that has passed. */
@@ -52,13 +55,21 @@ export interface SessionProofs {
   now: Date;
 }
 
+/** The owner of an identity provider; without ids when the provider was deleted. */
+export interface SsoOwner {
+  partnerId: string | null;
+  orgId: string | null;
+}
+
 /** A refresh token that a client presented, with its session. */
-export interface PresentedToken extends Pick<SessionFamily, StoredWithSession> {
+export interface PresentedToken extends Pick<SessionFamily, StoredWithSession | 'ssoProviderId'> {
   tokenId: string;
   expired: boolean;
   rotated: boolean;
   /** Seconds since the token was replaced, by the database clock. */
   rotatedSecondsAgo: number | null;
+  /** The identity provider that signed the user in was deleted or is not active. */
+  ssoProviderEnded: boolean;
   familyEnded: boolean;
   /** E-mail address of the owner. */
   email: string;
@@ -105,23 +116,26 @@ export class SessionsRepository {
     const [row] = await tx.query<InsertedSession>(
       `WITH family AS (
          INSERT INTO session_family (id, user_id, scope, partner_id, org_id, mfa, factor, method, auth_epoch, mfa_epoch,
-           ip_address, user_agent, signed_in_at, absolute_expires_at, password_proof_at, factor_proof_at)
+           ip_address, user_agent, signed_in_at, absolute_expires_at, password_proof_at, factor_proof_at, sso_provider_id,
+           sso_sid)
          SELECT :id, :userId, :scope, :partnerId, :orgId,
            CASE WHEN :keepsFactor THEN coalesce(o.mfa, FALSE) ELSE :mfa END,
            CASE WHEN :keepsFactor THEN o.factor ELSE :factor END,
            coalesce(o.method, :method), :authEpoch, :mfaEpoch, :ipAddress, :userAgent, coalesce(o.signed_in_at, now()),
            least(coalesce(o.signed_in_at, now()) + make_interval(hours => :lifetimeHours), o.absolute_expires_at),
            greatest(CASE WHEN :passwordProven THEN now() END, o.password_proof_at),
-           greatest(CASE WHEN :factorProven THEN now() END, o.factor_proof_at)
+           greatest(CASE WHEN :factorProven THEN now() END, o.factor_proof_at),
+           coalesce(o.sso_provider_id, :ssoProviderId::uuid), coalesce(o.sso_sid, :ssoSid)
          FROM (SELECT) one LEFT JOIN session_family o ON o.id = :replaces AND o.user_id = :userId
-         RETURNING id, user_id, mfa, factor, absolute_expires_at
+         RETURNING id, user_id, mfa, factor, absolute_expires_at, sso_provider_id
        ),
        token AS (
          INSERT INTO refresh_token (family_id, user_id, token_hash, expires_at)
          SELECT id, user_id, :tokenHash, least(now() + make_interval(days => :tokenTtlDays), absolute_expires_at)
          FROM family
        )
-       SELECT mfa, factor, absolute_expires_at <= now() AS ended, now() AS now FROM family`,
+       SELECT mfa, factor, sso_provider_id AS "ssoProviderId", absolute_expires_at <= now() AS ended, now() AS now
+       FROM family`,
       { ...session, ...clientColumns(session) },
     );
     if (!row) throw new Error('INSERT INTO session_family returned no row');
@@ -154,7 +168,9 @@ export class SessionsRepository {
          extract(epoch FROM now() - t.rotated_at)::float8 AS "rotatedSecondsAgo",
          (f.revoked_at IS NOT NULL OR f.absolute_expires_at <= now()) AS "familyEnded", u.email,
          f.id, f.user_id AS "userId", f.scope, f.partner_id AS "partnerId", f.org_id AS "orgId", f.mfa, f.factor,
-         f.method, f.auth_epoch AS "authEpoch", f.mfa_epoch AS "mfaEpoch"
+         f.method, f.auth_epoch AS "authEpoch", f.mfa_epoch AS "mfaEpoch", f.sso_provider_id AS "ssoProviderId",
+         f.sso_provider_id IS NOT NULL AND NOT EXISTS (
+           SELECT FROM sso_provider p WHERE p.id = f.sso_provider_id AND p.status = 'active') AS "ssoProviderEnded"
        FROM refresh_token t JOIN session_family f ON f.id = t.family_id JOIN user_account u ON u.id = f.user_id
        WHERE t.token_hash = :tokenHash`,
       { tokenHash },
@@ -181,6 +197,41 @@ export class SessionsRepository {
          AND least(absolute_expires_at, signed_in_at + make_interval(hours => :lifetimeHours)) > now()
        RETURNING id`,
       { sessionId, lifetimeHours: use.lifetimeHours, ...clientColumns(use) },
+    );
+    return rows.length === 1;
+  }
+
+  /**
+   * Returns the owner of the identity provider that a session began with, and locks the provider: its end waits, and ends
+   * the session that replaces this one. Without ids when the provider was deleted; null for a session that began without one.
+   */
+  async lockSsoOwner(tx: SqlExecutor, sessionId: string): Promise<SsoOwner | null> {
+    await tx.query(
+      `SELECT 1 AS one FROM sso_provider
+       WHERE id = (SELECT sso_provider_id FROM session_family WHERE id = :sessionId) FOR SHARE`,
+      { sessionId },
+    );
+    const [row] = await tx.query<SsoOwner>(
+      `SELECT s.partner_id AS "partnerId", s.org_id AS "orgId"
+       FROM session_family f LEFT JOIN sso_provider s ON s.id = f.sso_provider_id
+       WHERE f.id = :sessionId AND f.sso_provider_id IS NOT NULL`,
+      { sessionId },
+    );
+    return row ?? null;
+  }
+
+  /**
+   * Locks the provider of a sign-in against changes, which then end the session of the sign-in too.
+   * @returns false when the provider was deleted, is not active, or was changed since the sign-in
+   */
+  async lockSsoProvider(
+    tx: SqlExecutor,
+    { providerId, configVersion }: { providerId: string; configVersion: number },
+  ): Promise<boolean> {
+    const rows = await tx.query(
+      `SELECT 1 AS one FROM sso_provider
+       WHERE id = :providerId AND config_version = :configVersion AND status = 'active' FOR SHARE`,
+      { providerId, configVersion },
     );
     return rows.length === 1;
   }

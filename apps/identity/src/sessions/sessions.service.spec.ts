@@ -1,24 +1,13 @@
 import {
   cookiesOf,
   expectStatus,
-  freshAddress,
   IdentityTestApp,
   PASSWORD,
   type IdentityReplica,
   withStatus,
 } from '../../test/identity-test-app.js';
-import { registerPartner, sessionOf, type TestUser } from '../../test/users.js';
-
-const FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:128.0) Gecko/20100101 Firefox/128.0';
-const NEWER_FIREFOX = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:140.0) Gecko/20100101 Firefox/140.0';
-const SAFARI =
-  'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.5 Safari/605.1.15';
-
-interface Listed {
-  id: string;
-  current: boolean;
-  device: string;
-}
+import { FIREFOX, NEWER_FIREFOX, SAFARI, SessionsClient } from '../../test/sessions.js';
+import { registerPartner, sessionOf } from '../../test/users.js';
 
 describe('SessionsService', () => {
   let testApp: IdentityTestApp;
@@ -151,34 +140,13 @@ describe('SessionsService', () => {
   }, 30_000);
 
   describe('list', () => {
-    const signIn = async ({ email }: Pick<TestUser, 'email'>, userAgent = FIREFOX, from = freshAddress()) =>
-      sessionOf(
-        expectStatus(
-          await identity.post(
-            '/auth/login',
-            { email, password: PASSWORD },
-            { from, headers: { 'user-agent': userAgent } },
-          ),
-          200,
-        ),
-      );
-    const list = async (bearer: string, query = '') =>
-      expectStatus(await identity.get(`/auth/sessions${query}`, { bearer }), 200).body as {
-        data: Listed[];
-        pagination: object;
-      };
-    const currentId = async (bearer: string) => (await list(bearer)).data.find(({ current }) => current)?.id ?? '';
-    const refresh = (cookies: Record<string, string>, userAgent = FIREFOX, from = freshAddress()) =>
-      identity.post('/auth/refresh', undefined, {
-        cookies,
-        from,
-        headers: { 'x-service-csrf': cookies.service_csrf_token ?? '', 'user-agent': userAgent },
-      });
+    let client: SessionsClient;
+    beforeAll(() => (client = new SessionsClient(identity)));
 
     it('returns device, address, times, method and membership, and marks the current session', async () => {
       const user = await registerPartner(identity);
-      const { bearer } = await signIn(user, SAFARI, '203.0.113.77');
-      const { data, pagination } = await list(bearer);
+      const { bearer } = await client.signIn(user, SAFARI, '203.0.113.77');
+      const { data, pagination } = await client.list(bearer);
       expect(pagination).toEqual({ page: 1, limit: 50, total: 2 });
       expect(data[0]).toEqual({
         id: expect.any(String),
@@ -194,8 +162,8 @@ describe('SessionsService', () => {
         membership: { scope: 'partner', partnerId: user.partnerId, orgId: null },
       });
       expect(data[1]).toMatchObject({ method: 'registration', current: false });
-      expect((await list(bearer, '?limit=1&page=2')).data).toEqual([data[1]]);
-      expect((await list(bearer, '?page=3')).data).toEqual([]);
+      expect((await client.list(bearer, '?limit=1&page=2')).data).toEqual([data[1]]);
+      expect((await client.list(bearer, '?page=3')).data).toEqual([]);
       expect(await identity.get('/auth/sessions?limit=101', { bearer })).toMatchObject({
         status: 400,
         body: { code: 'validation_failed' },
@@ -205,11 +173,11 @@ describe('SessionsService', () => {
 
     it('returns the client of the last refresh', async () => {
       const user = await registerPartner(identity);
-      const { bearer, cookies } = await signIn(user, FIREFOX, '203.0.113.10');
-      const id = await currentId(bearer);
+      const { bearer, cookies } = await client.signIn(user, FIREFOX, '203.0.113.10');
+      const id = await client.currentId(bearer);
       await testApp.query(`update session_family set last_used_at = now() - interval '1 day' where id = $1`, [id]);
-      expectStatus(await refresh(cookies, NEWER_FIREFOX, '198.51.100.9'), 200);
-      const [session] = (await list(bearer)).data;
+      expectStatus(await client.refresh(cookies, NEWER_FIREFOX, '198.51.100.9'), 200);
+      const [session] = (await client.list(bearer)).data;
       expect(session).toMatchObject({ id, ipAddress: '198.51.100.9', userAgent: NEWER_FIREFOX });
       const [row] = await testApp.query<{ fresh: boolean }>(
         `select last_used_at > now() - interval '1 minute' as fresh from session_family where id = $1`,
@@ -221,7 +189,7 @@ describe('SessionsService', () => {
     it('omits sessions that are revoked, expired, without a valid token or of an older epoch', async () => {
       const user = await registerPartner(identity);
       const dead = [];
-      for (let n = 0; n < 3; n += 1) dead.push(await currentId((await signIn(user)).bearer));
+      for (let n = 0; n < 3; n += 1) dead.push(await client.currentId((await client.signIn(user)).bearer));
       await testApp.query('update session_family set revoked_at = now() where id = $1', [dead[0]]);
       await testApp.query('update session_family set absolute_expires_at = now() where id = $1', [dead[1]]);
       await testApp.query('update refresh_token set expires_at = now() where family_id = $1', [dead[2]]);
@@ -229,8 +197,8 @@ describe('SessionsService', () => {
         `update session_family set auth_epoch = auth_epoch - 1 where user_id = $1 and method <> 'password'`,
         [user.userId],
       );
-      const { bearer } = await signIn(user);
-      expect((await list(bearer)).data).toEqual([expect.objectContaining({ current: true })]);
+      const { bearer } = await client.signIn(user);
+      expect((await client.list(bearer)).data).toEqual([expect.objectContaining({ current: true })]);
     }, 30_000);
   });
 });

@@ -13,6 +13,7 @@ import { MfaGraceService } from '../mfa/mfa-grace.service.js';
 import { allowedMfaMethods } from '../mfa/mfa-policy.js';
 import { sessionLifetimeHours, type PolicyOwners } from '../security-policy/security-policy.js';
 import { SigningKeysService, type AccessTokenClaims } from '../signing-keys/signing-keys.service.js';
+import { SsoEnforced } from '../sso/sso.errors.js';
 import type { MfaMethod, User, UserMembership } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { SessionListItemDto } from './dto/session-list-item.dto.js';
@@ -35,6 +36,13 @@ export interface SessionUser {
   membership: UserMembership;
 }
 
+/** The identity provider of a session with the version of its settings at the sign-in, and its session there. */
+export interface SsoSource {
+  providerId: string;
+  configVersion: number;
+  sid: string | null;
+}
+
 export interface SessionOptions {
   method: SessionMethod;
   /** A factor was verified in this session. */
@@ -43,14 +51,17 @@ export interface SessionOptions {
   factor?: MfaMethod;
   factorProven?: boolean;
   passwordProven?: boolean;
+  /** The identity provider that signed the user in. */
+  sso?: SsoSource;
   /** Id of the session this one replaces; its sign-in, end, method and proofs are taken over. */
   replaces?: string;
   /** Takes over from that session, instead of `mfa`, whether and how a factor was verified. */
   keepsFactor?: boolean;
 }
 
-/** State of the user's factors after a change: `mfa` of the new session, and whether one was proven just now. */
-export type FactorProofs = Pick<Required<SessionOptions>, 'mfa' | 'factorProven'>;
+/** State of the user's factors after a change: `mfa` of the new session and its factor, and whether one was proven just now. */
+export type FactorProofs = Pick<Required<SessionOptions>, 'mfa' | 'factorProven'> &
+  Pick<SessionOptions, 'factor' | 'keepsFactor'>;
 
 /** A session that is stored; its access token is signed after the commit. */
 export interface StoredSession {
@@ -86,7 +97,7 @@ export class SessionsService {
   /**
    * Stores a session with its first refresh token, in the transaction of the sign-in. Call `issue` after the commit.
    * @throws UnauthenticatedError when the membership was removed meanwhile, or the session that is replaced is too old
-   *   for the policy of the entered tenant
+   *   for the policy of the entered tenant; SsoEnforced when the organization admits single sign-on only
    */
   async create(
     tx: SqlExecutor,
@@ -116,10 +127,14 @@ export class SessionsService {
       passwordProven: options.passwordProven ?? false,
       replaces: options.replaces ?? null,
       keepsFactor: options.keepsFactor ?? false,
+      ssoProviderId: options.sso?.providerId ?? null,
+      ssoSid: options.sso?.sid ?? null,
       tokenHash: keyHash,
       tokenTtlDays: this.config.refreshTokenTtlDays,
     });
     if (stored.ended) throw new UnauthenticatedError();
+    // The last check of every way of signing in: none passes by an organization that enforces single sign-on.
+    if (membership.ssoEnforced && stored.ssoProviderId === null) throw new SsoEnforced();
     const claims = toClaims(user, membership, id, this.hasMfaClaim(membership, stored));
     return { refreshToken: key, csrfToken: newCsrfToken(), claims, storedAt: stored.now };
   }
@@ -154,7 +169,8 @@ export class SessionsService {
 
     const user = await this.users.findById(this.worker, presented.userId);
     const membership = user && currentMembership(user, presented);
-    if (!user || !membership) throw new RefreshInvalid();
+    const isClosed = membership?.ssoEnforced === true && presented.ssoProviderId === null;
+    if (!user || !membership || isClosed || presented.ssoProviderEnded) throw new RefreshInvalid();
     return this.issue(await this.worker.transaction((tx) => this.rotate(tx, presented, user, membership)));
   }
 
@@ -185,7 +201,7 @@ export class SessionsService {
     await this.revocations.revokeForFactorChange(tx, caller);
     const replaces = caller.sessionId;
     const factor = user.mfaMethod ?? 'totp';
-    return this.create(tx, user, membership, { method: 'password', ...proofs, factor, replaces });
+    return this.create(tx, user, membership, { method: 'password', factor, ...proofs, replaces });
   }
 
   /** Returns the caller's user and membership. @throws UnauthenticatedError when one of them no longer exists */
@@ -194,6 +210,15 @@ export class SessionsService {
     const membership = user?.memberships.find((m) => sameMembership(m, caller));
     if (!user || !membership) throw new UnauthenticatedError();
     return { user, membership };
+  }
+
+  /** Returns the active user of a session that has not ended; null otherwise. */
+  async findActive(userId: string, sessionId: string): Promise<User | null> {
+    const [user, proofs] = await Promise.all([
+      this.users.findById(this.worker, userId),
+      this.repository.findProofs(this.worker, sessionId),
+    ]);
+    return user?.status === 'active' && proofs ? user : null;
   }
 
   /** Returns when password and factor were last proven, and whether a factor was at all. @throws UnauthenticatedError when the session has ended */

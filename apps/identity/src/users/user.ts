@@ -52,6 +52,8 @@ export interface UserMembership extends Membership {
   partnerSecurity: SecuritySettings | null;
   partnerLocale: string | null;
   organizationSecurity: SecuritySettings | null;
+  /** The organization lets its members sign in by single sign-on only. */
+  ssoEnforced: boolean;
 }
 
 const ACTIVE_ORGANIZATION = ['active', 'trial'];
@@ -73,15 +75,27 @@ export interface NamedMembership {
   partnerId?: string;
 }
 
-/** Returns the named membership, else the first one whose tenant is active; null without any. */
+/**
+ * Returns true when no membership of the user may be entered with a password or a passkey: every one is in an
+ * organization that enforces single sign-on. @see docs/reference/sso.md
+ */
+export const isSsoOnly = ({ memberships }: Pick<User, 'memberships'>): boolean =>
+  memberships.length > 0 && memberships.every(({ ssoEnforced }) => ssoEnforced);
+
+/**
+ * Returns the named membership, else the first one whose tenant is active; null without any. Memberships that are
+ * entered by single sign-on only are passed over.
+ */
 export function findMembershipToEnter(
   memberships: readonly UserMembership[],
   { orgId, partnerId }: NamedMembership,
 ): UserMembership | null {
-  const found = memberships.filter(tenantIsActive).find((m) => {
-    if (orgId !== undefined) return m.scope === 'organization' && m.orgId === orgId;
-    return partnerId === undefined || (m.scope === 'partner' && m.partnerId === partnerId);
-  });
+  const found = memberships
+    .filter((m) => tenantIsActive(m) && !m.ssoEnforced)
+    .find((m) => {
+      if (orgId !== undefined) return m.scope === 'organization' && m.orgId === orgId;
+      return partnerId === undefined || (m.scope === 'partner' && m.partnerId === partnerId);
+    });
   return found ?? null;
 }
 

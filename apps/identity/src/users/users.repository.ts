@@ -29,6 +29,7 @@ interface MembershipRow {
   orgName: string | null;
   orgStatus: string | null;
   orgSettings: { security?: SecuritySettings } | null;
+  ssoEnforced: boolean;
   createdAt: string;
   lastEnteredAt: string | null;
 }
@@ -67,6 +68,8 @@ const SELECT = `
         json_build_object('security', p.settings -> 'security', 'locale', p.settings -> 'locale'), 'orgName', d.name,
         'orgStatus', CASE WHEN d.deleted THEN NULL ELSE d.status END, 'orgSettings',
         json_build_object('security', o.settings -> 'security'),
+        'ssoEnforced', m.org_id IS NOT NULL AND EXISTS (
+          SELECT FROM sso_provider s WHERE s.org_id = m.org_id AND s.status = 'active' AND s.enforce_sso),
         'createdAt', m.created_at, 'lastEnteredAt', m.last_entered_at))
       FROM (${MEMBERSHIPS}) m
       LEFT JOIN role r ON r.id = m.role_id
@@ -201,12 +204,46 @@ export class UsersRepository extends TenantRepository<UserAccount> {
     return user?.id ?? null;
   }
 
+  /** Inserts the user of a first single sign-on, without a password. @returns false when the address has an account */
+  async insertProvisioned(
+    tx: SqlExecutor,
+    { id, email, name, isVerified }: { id: string; email: string; name: string; isVerified: boolean },
+  ): Promise<boolean> {
+    const rows = await tx.query(
+      `INSERT INTO user_account (id, email, name, status, email_verified_at)
+       VALUES (:id, :email, :name, 'active', CASE WHEN :isVerified THEN now() END)
+       ON CONFLICT (email) DO NOTHING RETURNING id`,
+      { id, email, name, isVerified },
+    );
+    return rows.length === 1;
+  }
+
+  /** Activates an invited account whose address a provider has proven. */
+  async activateBySso(tx: SqlExecutor, userId: string, isVerified: boolean): Promise<void> {
+    await tx.query(
+      `UPDATE user_account SET status = 'active', updated_at = now(),
+         email_verified_at = coalesce(email_verified_at, CASE WHEN :isVerified THEN now() END)
+       WHERE id = :userId AND status = 'invited'`,
+      { userId, isVerified },
+    );
+  }
+
   /**
    * Keeps the memberships of a user from being added to until the transaction ends, in whatever tenant and under
    * either login. What decides by all memberships of a user takes this lock, as does each invitation.
    */
   async lockMemberships(tx: SqlExecutor, userId: string): Promise<void> {
     await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('memberships:' || :userId, 0))`, { userId });
+  }
+
+  /** Returns true for an account that SCIM created and whose name and address it keeps; under the worker login. */
+  async isOwnedByScim(worker: SqlExecutor, userId: string): Promise<boolean> {
+    const rows = await worker.query(
+      `SELECT 1 AS one FROM scim_user s JOIN user_account u ON u.id = s.user_id
+       WHERE s.user_id = :userId AND s.owns_account AND u.password_hash IS NULL LIMIT 1`,
+      { userId },
+    );
+    return rows.length > 0;
   }
 
   /** Locks the profile of a user until the transaction ends. */

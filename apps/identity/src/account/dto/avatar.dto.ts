@@ -8,11 +8,11 @@ export class AvatarDto {
   size: number;
   @ApiProperty({ enum: [AVATAR_MIME], description: 'Every upload is converted' })
   mime: string;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the picture was uploaded' })
   updatedAt: string;
 }
 
 export class NoAvatarDto {
-  @ApiProperty({ type: String, nullable: true, enum: [null] })
+  @ApiProperty({ type: String, nullable: true, enum: [null], description: 'Always null' })
   avatarUrl: null;
 }

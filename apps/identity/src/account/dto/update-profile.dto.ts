@@ -2,7 +2,7 @@ import { fieldOf, IsEmailAddress, IsName, IsOpenObject, IsText } from '@rmm/vali
 import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class UpdateProfileDto {
-  @IsName({ optional: true })
+  @IsName({ optional: true, description: 'Name of the user' })
   name?: string;
 
   @IsEmailAddress({ optional: true, description: 'Takes effect once the user follows the mailed link' })

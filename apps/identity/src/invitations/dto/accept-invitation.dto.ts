@@ -2,7 +2,7 @@ import { IsName, IsText } from '@rmm/validation';
 import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class AcceptInviteDto {
-  @IsText({ min: 1, max: 255 })
+  @IsText({ min: 1, max: 255, description: 'Token from the mailed link' })
   token!: string;
 
   @IsText({
@@ -18,6 +18,6 @@ export class AcceptInviteDto {
 }
 
 export class PreviewInviteDto {
-  @IsText({ min: 1, max: 255 })
+  @IsText({ min: 1, max: 255, description: 'Token from the mailed link' })
   token!: string;
 }

@@ -4,7 +4,7 @@ import { USER_STATUSES, type UserStatus } from '../../users/user.js';
 
 /** Fields of the delivery; the link is returned only when no mail could be sent. */
 export class InviteDeliveryDto {
-  @ApiProperty()
+  @ApiProperty({ description: 'Whether the invitation was mailed' })
   inviteEmailSent: boolean;
   @ApiPropertyOptional({
     description: 'Only when no mail could be sent and the caller administers every membership of the account',
@@ -15,22 +15,22 @@ export class InviteDeliveryDto {
 }
 
 export class InviteResentDto extends InviteDeliveryDto {
-  @ApiProperty({ type: 'boolean', enum: [true] })
+  @ApiProperty({ type: 'boolean', enum: [true], description: 'Always true; a failure is an error response' })
   success: true;
 }
 
 export class InvitedUserDto extends InviteDeliveryDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the user' })
   id: string;
-  @ApiProperty({ format: 'email' })
+  @ApiProperty({ format: 'email', description: 'E-mail address of the user' })
   email: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the user' })
   name: string;
   @ApiProperty({ enum: USER_STATUSES, description: 'Status of the account, which may have existed before' })
   status: UserStatus;
   @ApiProperty({ enum: MEMBERSHIP_STATUSES, description: 'Pending until the user accepts' })
   membershipStatus: MembershipStatus;
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Role of the user' })
   roleId: string;
 }
 
@@ -38,15 +38,15 @@ export class InvitedUserDto extends InviteDeliveryDto {
 export class InvitationDto {
   @ApiProperty({ format: 'uuid', description: 'Id of the user' })
   id: string;
-  @ApiProperty({ format: 'email' })
+  @ApiProperty({ format: 'email', description: 'E-mail address of the invited user' })
   email: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the invited user' })
   name: string;
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'Role that the user gets' })
   roleId: string | null;
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'User who invited' })
   invitedBy: string | null;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the invitation was created' })
   createdAt: string;
   @ApiProperty({ format: 'date-time', description: 'When the link becomes invalid; a new one can be sent' })
   expiresAt: string;
@@ -54,12 +54,12 @@ export class InvitationDto {
 
 /** The organization or partner an invitation is for. */
 export class InvitePreviewDto {
-  @ApiProperty({ format: 'email' })
+  @ApiProperty({ format: 'email', description: 'E-mail address of the invited user' })
   email: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the invited user' })
   name: string;
-  @ApiPropertyOptional()
+  @ApiPropertyOptional({ description: 'Name of the partner' })
   partnerName?: string;
-  @ApiPropertyOptional()
+  @ApiPropertyOptional({ description: 'Name of the organization' })
   orgName?: string;
 }

@@ -3,13 +3,13 @@ import { MemberScopeQueryDto } from '../../members/dto/member-scope-query.dto.js
 import { ORG_ACCESS, type OrgAccess } from '../../members/membership.js';
 
 export class InviteUserDto extends MemberScopeQueryDto {
-  @IsEmailAddress()
+  @IsEmailAddress({ description: 'E-mail address of the user' })
   email!: string;
 
-  @IsName()
+  @IsName({ description: 'Name of the user' })
   name!: string;
 
-  @IsUuid()
+  @IsUuid({ description: 'Role of the user' })
   roleId!: string;
 
   @IsOneOf(ORG_ACCESS, { optional: true, description: 'For a partner member; all by default' })
@@ -21,6 +21,6 @@ export class InviteUserDto extends MemberScopeQueryDto {
   @IsUuidList({ optional: true, max: 1000, description: 'For an organization member; all sites when absent' })
   siteIds?: string[];
 
-  @IsUuidList({ optional: true, max: 1000 })
+  @IsUuidList({ optional: true, max: 1000, description: 'Device groups that the membership is restricted to' })
   deviceGroupIds?: string[];
 }

@@ -2,7 +2,7 @@ import { IsEmailAddress, IsText, IsUuid } from '@rmm/validation';
 import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
 
 export class LoginDto {
-  @IsEmailAddress({ example: 'robin@example.com' })
+  @IsEmailAddress({ example: 'robin@example.com', description: 'Address of the account' })
   email!: string;
 
   @IsText({ min: 1, max: MAX_PASSWORD_INPUT, description: 'Compared exactly as typed' })

@@ -2,6 +2,6 @@ import { IsUuid } from '@rmm/validation';
 import { MemberScopeQueryDto } from './member-scope-query.dto.js';
 
 export class AssignRoleDto extends MemberScopeQueryDto {
-  @IsUuid()
+  @IsUuid({ description: 'Role of the user' })
   roleId!: string;
 }

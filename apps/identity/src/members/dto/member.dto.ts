@@ -8,25 +8,25 @@ const ids = { type: 'array', items: { type: 'string', format: 'uuid' }, nullable
 
 /** A member of a partner or an organization. @see docs/reference/users-and-roles.md */
 export class UserDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the user' })
   id: string;
-  @ApiProperty({ format: 'email' })
+  @ApiProperty({ format: 'email', description: 'E-mail address of the user' })
   email: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the user' })
   name: string;
-  @ApiProperty({ enum: USER_STATUSES })
+  @ApiProperty({ enum: USER_STATUSES, description: 'State of the user' })
   status: UserStatus;
-  @ApiProperty(isoDate)
+  @ApiProperty({ ...isoDate, description: 'When the user last signed in; null: never' })
   lastLoginAt: string | null;
-  @ApiProperty()
+  @ApiProperty({ description: 'Whether the user has a second factor' })
   mfaEnabled: boolean;
-  @ApiProperty({ enum: MFA_STATUSES })
+  @ApiProperty({ enum: MFA_STATUSES, description: 'State of the second factor of the user' })
   mfaStatus: MfaStatus;
-  @ApiProperty(isoDate)
+  @ApiProperty({ ...isoDate, description: 'Until when a second factor must be enrolled; null: no deadline' })
   mfaEnrollmentDeadline: string | null;
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Role of the user' })
   roleId: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the role' })
   roleName: string;
   @ApiPropertyOptional({ type: String, enum: ORG_ACCESS, nullable: true, description: 'For partner members' })
   orgAccess?: OrgAccess | null;
@@ -36,4 +36,11 @@ export class UserDto {
   siteIds?: string[] | null;
   @ApiPropertyOptional({ ...ids, description: 'For organization members; null is all' })
   deviceGroupIds?: string[] | null;
+  @ApiPropertyOptional({
+    type: String,
+    enum: ['scim'],
+    nullable: true,
+    description: 'For organization members; `scim`: the identity provider owns role and membership',
+  })
+  managedBy?: 'scim' | null;
 }

@@ -2,7 +2,7 @@ import { IsName, IsOneOf, IsText } from '@rmm/validation';
 import { USER_STATUSES, type UserStatus } from '../../users/user.js';
 
 export class UpdateUserDto {
-  @IsName({ optional: true })
+  @IsName({ optional: true, description: 'Name of the user' })
   name?: string;
 
   @IsOneOf(USER_STATUSES, { optional: true, description: 'Any other status than active ends every session' })

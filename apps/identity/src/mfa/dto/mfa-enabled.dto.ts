@@ -3,7 +3,7 @@ import { SessionDto } from '../../sessions/dto/session.dto.js';
 
 /** A change of factors with the session that replaces the caller's. */
 export class MfaEnabledDto extends SessionDto {
-  @ApiProperty({ type: 'boolean', enum: [true] })
+  @ApiProperty({ type: 'boolean', enum: [true], description: 'Always true; a failure is an error response' })
   success: true;
   @ApiProperty({ description: 'A sentence to show to the user' })
   message: string;

@@ -4,7 +4,7 @@ import { ApiProperty } from '@nestjs/swagger';
 export class MfaSetupStartedDto {
   @ApiProperty({ description: 'Base32, for manual input' })
   secret: string;
-  @ApiProperty({ example: 'otpauth://totp/...' })
+  @ApiProperty({ example: 'otpauth://totp/...', description: 'Address for authenticator apps, shown as a QR code' })
   otpAuthUrl: string;
   @ApiProperty({ description: 'A PNG as a data URL' })
   qrCodeDataUrl: string;

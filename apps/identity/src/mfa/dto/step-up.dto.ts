@@ -8,13 +8,13 @@ export const STEP_UP_METHODS = ['totp', 'recovery', 'sms', 'passkey'] as const;
 export type StepUpMethod = (typeof STEP_UP_METHODS)[number];
 
 export class StepUpDto extends MfaProofsDto {
-  @IsOneOf(STEP_UP_METHODS)
+  @IsOneOf(STEP_UP_METHODS, { description: 'Second factor that the code is of' })
   method!: StepUpMethod;
 
-  @IsOneOf(STEP_UP_OPERATIONS)
+  @IsOneOf(STEP_UP_OPERATIONS, { description: 'Operation that the grant is for' })
   operation!: StepUpOperation;
 
-  @IsText({ optional: true, min: 1, max: 64, example: '123456' })
+  @IsText({ optional: true, min: 1, max: 64, example: '123456', description: 'Code of the second factor' })
   code?: string;
 
   @IsOpenObject({ optional: true, description: 'Of a passkey' })

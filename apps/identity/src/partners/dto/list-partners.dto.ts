@@ -6,6 +6,6 @@ export class ListPartnersDto extends PageQueryDto {
   @IsName({ optional: true, description: 'Part of the name or slug' })
   search?: string;
 
-  @IsOneOf(PARTNER_STATUSES, { optional: true })
+  @IsOneOf(PARTNER_STATUSES, { optional: true, description: 'Only those in this state' })
   status?: PartnerStatus;
 }

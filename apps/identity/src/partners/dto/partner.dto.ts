@@ -3,42 +3,42 @@ import type { PartnerStatus } from '@rmm/contracts';
 import { InviteDeliveryDto } from '../../invitations/dto/invitation.dto.js';
 import { PARTNER_STATUSES, PARTNER_TYPES, type PartnerType } from '../partner.entity.js';
 
-const cap = { type: 'integer', nullable: true, description: 'null: no cap' } as const;
+const cap = { type: 'integer', nullable: true } as const;
 
 /** A partner as the API shows it. */
 export class PartnerDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the partner' })
   id: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the partner' })
   name: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Short name of the partner, unique and usable in URLs' })
   slug: string;
-  @ApiProperty({ enum: PARTNER_TYPES })
+  @ApiProperty({ enum: PARTNER_TYPES, description: 'Kind of the partner' })
   type: PartnerType;
-  @ApiProperty()
+  @ApiProperty({ description: 'Plan of the partner' })
   plan: string;
-  @ApiProperty({ enum: PARTNER_STATUSES })
+  @ApiProperty({ enum: PARTNER_STATUSES, description: 'State of the partner' })
   status: PartnerStatus;
-  @ApiProperty({ type: 'object', additionalProperties: true })
+  @ApiProperty({ type: 'object', additionalProperties: true, description: 'Settings of the partner' })
   settings: Record<string, unknown>;
-  @ApiProperty(cap)
+  @ApiProperty({ ...cap, description: 'Most organizations of the partner; null: no limit' })
   maxOrganizations: number | null;
-  @ApiProperty(cap)
+  @ApiProperty({ ...cap, description: 'Most devices of the partner; null: no limit' })
   maxDevices: number | null;
   @ApiProperty({ description: 'IANA name' })
   timezone: string;
-  @ApiProperty({ type: String, format: 'email', nullable: true })
+  @ApiProperty({ type: String, format: 'email', nullable: true, description: 'Address for invoices' })
   billingEmail: string | null;
-  @ApiProperty({ example: 'USD' })
+  @ApiProperty({ example: 'USD', description: 'ISO 4217 code of the currency' })
   currencyCode: string;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the partner was created' })
   createdAt: string;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the partner was last changed' })
   updatedAt: string;
 }
 
 export class PartnerInviteDto extends InviteDeliveryDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the new administrator' })
   userId: string;
 }
 

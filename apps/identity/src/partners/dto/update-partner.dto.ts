@@ -4,7 +4,7 @@ import { PARTNER_STATUSES, PARTNER_TYPES, type PartnerType } from '../partner.en
 import { MAX_CAP } from './create-partner.dto.js';
 
 export class UpdateOwnPartnerDto {
-  @IsName({ optional: true })
+  @IsName({ optional: true, description: 'Name of the partner' })
   name?: string;
 
   @IsOpenObject({
@@ -20,18 +20,24 @@ export class UpdateOwnPartnerDto {
   @IsName({ optional: true, max: 64, description: 'IANA name' })
   timezone?: string;
 
-  @IsEmailAddress({ optional: true, nullable: true })
+  @IsEmailAddress({ optional: true, nullable: true, description: 'Address for invoices' })
   billingEmail?: string | null;
 
-  @IsName({ optional: true, pattern: /^[A-Z]{3}$/, max: 3, example: 'USD' })
+  @IsName({
+    optional: true,
+    pattern: /^[A-Z]{3}$/,
+    max: 3,
+    example: 'USD',
+    description: 'ISO 4217 code of the currency',
+  })
   currencyCode?: string;
 }
 
 export class UpdatePartnerDto extends UpdateOwnPartnerDto {
-  @IsOneOf(PARTNER_TYPES, { optional: true })
+  @IsOneOf(PARTNER_TYPES, { optional: true, description: 'Kind of the partner' })
   type?: PartnerType;
 
-  @IsName({ optional: true, max: 50 })
+  @IsName({ optional: true, max: 50, description: 'Plan of the partner' })
   plan?: string;
 
   @IsOneOf(PARTNER_STATUSES, { optional: true, description: 'Any other than active refuses its users and keys' })

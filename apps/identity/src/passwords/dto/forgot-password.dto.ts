@@ -1,6 +1,6 @@
 import { IsEmailAddress } from '@rmm/validation';
 
 export class ForgotPasswordDto {
-  @IsEmailAddress({ example: 'robin@example.com' })
+  @IsEmailAddress({ example: 'robin@example.com', description: 'Address of the account' })
   email!: string;
 }

@@ -5,10 +5,10 @@ import { MAX_PERMISSIONS, PermissionPairDto } from './permission-pair.dto.js';
 export const ROLE_NAME = { max: 100 };
 
 export class CreateRoleDto extends MemberScopeQueryDto {
-  @IsName(ROLE_NAME)
+  @IsName({ ...ROLE_NAME, description: 'Name of the role' })
   name!: string;
 
-  @IsText({ optional: true, nullable: true, max: 1000 })
+  @IsText({ optional: true, nullable: true, max: 1000, description: 'Free text about the role' })
   description?: string | null;
 
   @IsNestedList(() => PermissionPairDto, { optional: true, max: MAX_PERMISSIONS, description: "The role's own pairs" })

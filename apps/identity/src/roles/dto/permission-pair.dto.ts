@@ -1,10 +1,10 @@
 import { IsName } from '@rmm/validation';
 
 export class PermissionPairDto {
-  @IsName({ max: 100, example: 'tickets' })
+  @IsName({ max: 100, example: 'tickets', description: 'Resource of the permission' })
   resource!: string;
 
-  @IsName({ max: 50, example: 'write' })
+  @IsName({ max: 50, example: 'write', description: 'Action on the resource' })
   action!: string;
 }
 

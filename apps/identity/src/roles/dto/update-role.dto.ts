@@ -4,10 +4,10 @@ import { ROLE_NAME } from './create-role.dto.js';
 import { MAX_PERMISSIONS, PermissionPairDto } from './permission-pair.dto.js';
 
 export class UpdateRoleDto extends MemberScopeQueryDto {
-  @IsName({ ...ROLE_NAME, optional: true })
+  @IsName({ ...ROLE_NAME, optional: true, description: 'Name of the role' })
   name?: string;
 
-  @IsText({ optional: true, nullable: true, max: 1000 })
+  @IsText({ optional: true, nullable: true, max: 1000, description: 'Free text about the role' })
   description?: string | null;
 
   @IsNestedList(() => PermissionPairDto, {
@@ -20,6 +20,6 @@ export class UpdateRoleDto extends MemberScopeQueryDto {
   @IsUuid({ optional: true, nullable: true, description: 'null: no parent' })
   parentRoleId?: string | null;
 
-  @IsFlag({ optional: true })
+  @IsFlag({ optional: true, description: 'Whether users with this role must enroll a second factor' })
   forceMfa?: boolean;
 }

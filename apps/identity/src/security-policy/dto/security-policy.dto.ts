@@ -9,36 +9,36 @@ const MAX_RANGES = 200;
 const OPTIONAL = { optional: true, nullable: true };
 
 class AllowedMethodsDto {
-  @IsFlag(OPTIONAL)
+  @IsFlag({ ...OPTIONAL, description: 'Whether authenticator apps are allowed' })
   totp?: boolean | null;
 
-  @IsFlag(OPTIONAL)
+  @IsFlag({ ...OPTIONAL, description: 'Whether codes by SMS are allowed' })
   sms?: boolean | null;
 }
 
 class OrganizationSecurityDto {
-  @IsFlag(OPTIONAL)
+  @IsFlag({ ...OPTIONAL, description: 'Whether members must enroll a second factor' })
   requireMfa?: boolean | null;
 
-  @IsNested(() => AllowedMethodsDto, OPTIONAL)
+  @IsNested(() => AllowedMethodsDto, { ...OPTIONAL, description: 'Second factors that members may use' })
   allowedMfaMethods?: AllowedMethodsDto | null;
 
   /** An alias of `allowedMfaMethods`. */
-  @IsNested(() => AllowedMethodsDto, OPTIONAL)
+  @IsNested(() => AllowedMethodsDto, { ...OPTIONAL, description: 'An alias of `allowedMfaMethods`' })
   allowedMethods?: AllowedMethodsDto | null;
 
-  @IsInteger({ ...OPTIONAL, min: 1, max: 2160 })
+  @IsInteger({ ...OPTIONAL, min: 1, max: 2160, description: 'Longest lifetime of a session, in hours' })
   sessionLifetimeHours?: number | null;
 
-  @IsInteger({ ...OPTIONAL, min: 8, max: MAX_PASSWORD_MIN_LENGTH })
+  @IsInteger({ ...OPTIONAL, min: 8, max: MAX_PASSWORD_MIN_LENGTH, description: 'Shortest password' })
   passwordMinLength?: number | null;
 }
 
 class PartnerSecurityDto extends OrganizationSecurityDto {
-  @IsInteger({ ...OPTIONAL, max: 30 })
+  @IsInteger({ ...OPTIONAL, max: 30, description: 'Days that members have to enroll a second factor' })
   mfaEnrollmentGraceDays?: number | null;
 
-  @IsCidrList({ ...OPTIONAL, max: MAX_RANGES })
+  @IsCidrList({ ...OPTIONAL, max: MAX_RANGES, description: 'Addresses and CIDR ranges that members may sign in from' })
   ipAllowlist?: string[] | null;
 }
 

@@ -5,17 +5,20 @@ import { SESSION_METHODS, type SessionMethod } from '../session-family.entity.js
 
 /** The membership that a session acts in. */
 export class SessionMembershipDto {
-  @ApiProperty({ enum: ACCESS_SCOPES })
+  @ApiProperty({
+    enum: ACCESS_SCOPES,
+    description: 'Whether it covers the whole system, a partner or one organization',
+  })
   scope: AccessScope;
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'Partner of the membership' })
   partnerId: string | null;
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'Organization of the membership' })
   orgId: string | null;
 }
 
 /** One session of the caller. */
 export class SessionListItemDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the session' })
   id: string;
   @ApiProperty({ description: 'Browser and operating system of the user agent', example: 'Firefox on Windows' })
   device: string;
@@ -27,7 +30,7 @@ export class SessionListItemDto {
   method: SessionMethod;
   @ApiProperty({ description: 'True when a second factor was verified' })
   mfa: boolean;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the session was created' })
   createdAt: string;
   @ApiProperty({ format: 'date-time', description: 'Time of the last sign-in or refresh' })
   lastUsedAt: string;
@@ -35,6 +38,6 @@ export class SessionListItemDto {
   expiresAt: string;
   @ApiProperty({ description: 'True for the session of this request' })
   current: boolean;
-  @ApiProperty({ type: SessionMembershipDto })
+  @ApiProperty({ type: SessionMembershipDto, description: 'The membership of the session' })
   membership: SessionMembershipDto;
 }

@@ -5,13 +5,13 @@ import { LoginUserDto } from '../../users/dto/login-user.dto.js';
 export class TokensDto {
   @ApiProperty({ description: 'JWT, for `Authorization: Bearer`' })
   accessToken: string;
-  @ApiProperty({ type: 'integer', example: 900 })
+  @ApiProperty({ type: 'integer', example: 900, description: 'Seconds until the access token expires' })
   expiresInSeconds: number;
 }
 
 /** Contained in every response that creates or renews a session. */
 export class SessionDto {
-  @ApiProperty({ type: TokensDto })
+  @ApiProperty({ type: TokensDto, description: 'The access token of the session' })
   tokens: TokensDto;
   @ApiProperty({ description: 'The value of the cookie service_csrf_token' })
   csrfToken: string;
@@ -23,6 +23,6 @@ export class RefreshedSessionDto extends SessionDto {
 }
 
 export class SwitchedSessionDto extends SessionDto {
-  @ApiProperty({ type: LoginUserDto })
+  @ApiProperty({ type: LoginUserDto, description: 'The signed-in user' })
   user: LoginUserDto;
 }

@@ -2,19 +2,19 @@ import { ApiProperty } from '@nestjs/swagger';
 
 /** A public key of access tokens, with the names of RFC 7517. */
 export class PublicJwkDto {
-  @ApiProperty({ enum: ['EC'] })
+  @ApiProperty({ enum: ['EC'], description: 'Key type' })
   kty: string;
-  @ApiProperty({ enum: ['P-256'] })
+  @ApiProperty({ enum: ['P-256'], description: 'Curve' })
   crv: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'x coordinate, base64url' })
   x: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'y coordinate, base64url' })
   y: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Id of the key, as in the header of a token' })
   kid: string;
-  @ApiProperty({ enum: ['ES256'] })
+  @ApiProperty({ enum: ['ES256'], description: 'Algorithm' })
   alg: string;
-  @ApiProperty({ enum: ['sig'] })
+  @ApiProperty({ enum: ['sig'], description: 'Use of the key' })
   use: string;
 }
 

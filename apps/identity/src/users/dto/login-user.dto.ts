@@ -2,16 +2,16 @@ import { ApiProperty } from '@nestjs/swagger';
 
 /** The field `user` of a login response. */
 export class LoginUserDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the user' })
   id: string;
-  @ApiProperty({ format: 'email' })
+  @ApiProperty({ format: 'email', description: 'E-mail address of the user' })
   email: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the user' })
   name: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Whether the user has a second factor' })
   mfaEnabled: boolean;
-  @ApiProperty({ type: String, nullable: true })
+  @ApiProperty({ type: String, nullable: true, description: 'Address of the picture of the user; null without one' })
   avatarUrl: string | null;
-  @ApiProperty()
+  @ApiProperty({ description: 'Whether the user administers the platform' })
   isPlatformAdmin: boolean;
 }

@@ -1,0 +1,3 @@
+import { MfaProofsDto } from '../../mfa/dto/mfa-proofs.dto.js';
+
+export class DeletePasskeyDto extends MfaProofsDto {}
