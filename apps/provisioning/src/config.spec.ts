@@ -47,4 +47,26 @@ describe('readProvisioningConfig', () => {
     expect(read).toThrow(/JWKS_URL is required/);
     expect(read).toThrow(/ENROLLMENT_SECRET_ENFORCEMENT_MODE must be one of/);
   });
+
+  it('reads the source of agent binaries: a folder or an address, not both', () => {
+    const read = (env: NodeJS.ProcessEnv) => readProvisioningConfig({ ...GOOD, ...env }).agentReleases;
+    const dir = import.meta.dirname;
+    expect(read({})).toEqual({ dir: null, url: null });
+    expect(read({ AGENT_RELEASE_DIR: dir })).toEqual({ dir, url: null });
+    expect(read({ AGENT_RELEASE_URL: 'https://releases.example/v1/' })).toMatchObject({
+      url: 'https://releases.example/v1',
+    });
+    const both = { AGENT_RELEASE_DIR: `${dir}/none`, AGENT_RELEASE_URL: 'http://releases.example' };
+    const refused = () => read({ ...both, PUBLIC_API_URL: 'https://rmm.example' });
+    expect(refused).toThrow(/must not both be set/);
+    expect(refused).toThrow(/AGENT_RELEASE_DIR must be a folder/);
+    expect(refused).toThrow(/AGENT_RELEASE_URL must be https when PUBLIC_API_URL is/);
+  });
+
+  it('enables dev push by default, and refuses a space below one build', () => {
+    const read = (env: NodeJS.ProcessEnv) => readProvisioningConfig({ ...GOOD, ...env }).devPush;
+    expect(read({})).toEqual({ enabled: true, maxStoredBytes: 1_000 * 1024 * 1024 });
+    expect(read({ DEV_PUSH_ENABLED: 'false' }).enabled).toBe(false);
+    expect(() => read({ DEV_PUSH_MAX_STORED_MB: '99' })).toThrow(/DEV_PUSH_MAX_STORED_MB/);
+  });
 });

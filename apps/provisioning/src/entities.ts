@@ -1,16 +1,28 @@
+import { AgentCommand } from './agent-commands/agent-command.entity.js';
+import { Contact } from './contacts/contact.entity.js';
+import { DevPush } from './dev-push/dev-push.entity.js';
+import { CustomFieldDefinition } from './devices/custom-fields/definitions/custom-field-definition.entity.js';
 import { DeviceState } from './devices/device-state.entity.js';
 import { Device } from './devices/device.entity.js';
 import { DeviceGroupMember } from './devices/groups/device-group-member.entity.js';
 import { DeviceGroup } from './devices/groups/device-group.entity.js';
+import { DeviceProvision } from './devices/provision/device-provision.entity.js';
 import { DeviceDisk } from './devices/reports/device-disk.entity.js';
 import { DeviceHardware } from './devices/reports/device-hardware.entity.js';
 import { DeviceNetwork } from './devices/reports/device-network.entity.js';
 import { DevicePostureProduct } from './devices/reports/device-posture-product.entity.js';
 import { DevicePosture } from './devices/reports/device-posture.entity.js';
 import { DeviceSoftware } from './devices/reports/device-software.entity.js';
+import { AgentTokenRotation } from './devices/token-rotation/agent-token-rotation.entity.js';
+import { ImportRun } from './import-runs/import-run.entity.js';
 import { ExternalLink } from './organizations/external-link.entity.js';
 import { OrganizationSecurityCopy } from './organizations/organization-security.entity.js';
 import { Organization } from './organizations/organization.entity.js';
+import { PsaProposal } from './psa/proposals/psa-proposal.entity.js';
+import { PsaConnection } from './psa/psa-connection.entity.js';
+import { PsaSync } from './psa/sync/psa-sync.entity.js';
+import { ScriptVersion } from './scripts/script-version.entity.js';
+import { Script } from './scripts/script.entity.js';
 import { Site } from './sites/site.entity.js';
 
 /** Every entity of the service. */
@@ -18,7 +30,12 @@ export const ENTITIES = [
   Organization,
   OrganizationSecurityCopy,
   ExternalLink,
+  PsaConnection,
+  PsaSync,
+  PsaProposal,
   Site,
+  Contact,
+  ImportRun,
   Device,
   DeviceState,
   DeviceHardware,
@@ -29,4 +46,11 @@ export const ENTITIES = [
   DevicePostureProduct,
   DeviceGroup,
   DeviceGroupMember,
+  CustomFieldDefinition,
+  DeviceProvision,
+  AgentTokenRotation,
+  AgentCommand,
+  DevPush,
+  Script,
+  ScriptVersion,
 ];

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /** Columns of `device_state`, of its own row. */
-const STATE_COLUMNS = ['status', 'agent_version', 'last_seen_at', 'metrics', 'offline_check_at'];
+const STATE_COLUMNS = ['status', 'agent_version', 'last_seen_at', 'metrics', 'offline_check_at', 'has_commands'];
 
 /** Inserts a device with its state, online by default, and its hardware if given. @returns its id */
 export async function insertDevice(

@@ -3,15 +3,18 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import {
   CREDENTIALS_KEYS_RECORD_USAGE,
   CREDENTIALS_KEYS_RESOLVE,
+  CREDENTIALS_ORGANIZATIONS_IN_USE,
   ENROLLMENT_KEYS_CONFIRM,
   ENROLLMENT_KEYS_RELEASE,
   ENROLLMENT_KEYS_RESERVE,
+  WEBHOOK_DISPATCHER_ORGANIZATIONS_IN_USE,
   type EnrollmentRefusal,
   type EnrollmentReserveReply,
   type EnrollmentReserveRequest,
   type EnrollmentSettleRequest,
   type KeyResolveRequest,
   type KeyUsageRequest,
+  type OrganizationsInUseRequest,
   type ResolvedApiKey,
 } from '@rmm/contracts';
 import { Broadcasts, type NatsLink } from '@rmm/messaging';
@@ -30,7 +33,8 @@ export interface SpecKey {
 const HEARTBEAT_MS = 500;
 
 /**
- * Fake of credentials: enrollment keys whose uses are counted at once and settled later, and records of API keys.
+ * Fake of credentials: enrollment keys whose uses are counted at once and settled later, and records of API keys. It replies
+ * for webhook-dispatcher as well.
  */
 export class FakeCredentials {
   readonly reserved = new Map<string, string>();
@@ -41,6 +45,11 @@ export class FakeCredentials {
   private readonly keys = new Map<string, SpecKey & { id: string; used: number }>();
   private readonly apiKeys = new Map<string, ResolvedApiKey>();
   private readonly heartbeat: NodeJS.Timeout;
+  /** Organizations with keys, and those with webhooks. */
+  readonly organizationsWithKeys = new Set<string>();
+  readonly organizationsWithWebhooks = new Set<string>();
+  /** When false, nothing replies in place of webhook-dispatcher. */
+  hasWebhookDispatcher = true;
   /** When false, confirmations and releases get no reply. */
   settles = true;
 
@@ -68,6 +77,15 @@ export class FakeCredentials {
       this.uses.push(...uses);
       return { recorded: uses.length };
     });
+    const usedOf = (organizations: Set<string>, { orgIds }: OrganizationsInUseRequest) => {
+      return { orgIds: orgIds.filter((orgId) => organizations.has(orgId)) };
+    };
+    serve(CREDENTIALS_ORGANIZATIONS_IN_USE.subject, (request: OrganizationsInUseRequest) =>
+      usedOf(this.organizationsWithKeys, request),
+    );
+    serve(WEBHOOK_DISPATCHER_ORGANIZATIONS_IN_USE.subject, (request: OrganizationsInUseRequest) =>
+      this.hasWebhookDispatcher ? usedOf(this.organizationsWithWebhooks, request) : undefined,
+    );
     const broadcasts = new Broadcasts(link);
     let sequence = 0;
     const publishHeartbeat = () =>

@@ -6,10 +6,12 @@ import pg from 'pg';
 import request from 'supertest';
 import { subjects, type Envelope, type PartnerState, type RpcContract } from '@rmm/contracts';
 import { ensureStreams } from '@rmm/messaging';
+import { migratedBy } from '@rmm/persistence/testing';
 import { startFromEnvironment } from '@rmm/service-kit';
 import { FakeIdentity, type FakeUser } from '@rmm/testing/fake-identity';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { AppModule } from '../src/app.module.js';
+import { MIGRATIONS } from '../src/migrations/index.js';
 import { serviceOptions } from '../src/service-options.js';
 import { FakeCredentials } from './fake-credentials.js';
 
@@ -44,10 +46,14 @@ export class ProvisioningTestApp {
     }
   }
 
-  static async start(extra: NodeJS.ProcessEnv = {}): Promise<ProvisioningTestApp> {
+  /** @param through  returns the URL by which the service reaches a login of PostgreSQL, for specs that interrupt it */
+  static async start(
+    extra: NodeJS.ProcessEnv = {},
+    through: (databaseUrl: string, stores: Stores) => Promise<string> = (databaseUrl) => Promise.resolve(databaseUrl),
+  ): Promise<ProvisioningTestApp> {
     const stores = await startStores();
     const [database, nats] = await Promise.all([
-      stores.createDatabase(['provisioning']),
+      stores.createDatabase(['provisioning'], migratedBy('provisioning', MIGRATIONS)),
       stores.nats({ logins: true }),
     ]);
     const identity = await FakeIdentity.start(nats.adminUrl);
@@ -58,9 +64,9 @@ export class ProvisioningTestApp {
       NODE_ENV: 'test',
       LOG_LEVEL: 'error',
       PORT: '0',
-      DATABASE_URL: service,
+      DATABASE_URL: await through(service, stores),
       MIGRATIONS_DATABASE_URL: owner,
-      WORKER_DATABASE_URL: worker,
+      WORKER_DATABASE_URL: await through(worker, stores),
       REDIS_URL: stores.redisUrl,
       NATS_URL: nats.urlFor('provisioning'),
       JWKS_URL: identity.jwksUrl,

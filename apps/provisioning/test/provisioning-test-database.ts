@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { UserCaller } from '@rmm/access';
 import { Databases, TenantDatabase, WorkerDatabase, type TenantContext } from '@rmm/persistence';
+import { migratedBy } from '@rmm/persistence/testing';
 import { adminPool, startStores, type Stores } from '@rmm/testing-services';
 import { ENTITIES } from '../src/entities.js';
 import { MIGRATIONS } from '../src/migrations/index.js';
@@ -24,7 +25,7 @@ export class ProvisioningTestDatabase {
 
   static async start(): Promise<ProvisioningTestDatabase> {
     const stores = await startStores();
-    const database = await stores.createDatabase(['provisioning']);
+    const database = await stores.createDatabase(['provisioning'], migratedBy('provisioning', MIGRATIONS));
     const { owner, service, worker } = database.urls.provisioning;
     const config = {
       service: 'provisioning' as const,

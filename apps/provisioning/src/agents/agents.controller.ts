@@ -1,4 +1,4 @@
-import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { Body, Controller, Header, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AgentToken, CurrentCaller, SkipFallbackAudit, type AgentCaller } from '@rmm/access';
 import { UuidParam } from '@rmm/validation';
@@ -13,6 +13,7 @@ export class AgentsController {
 
   @Post(':id/heartbeat')
   @HttpCode(200)
+  @Header('Cache-Control', 'no-store')
   @AgentToken()
   @SkipFallbackAudit()
   @ApiOperation({ summary: 'Send a heartbeat', description: 'Reports the state of the device and returns its config.' })

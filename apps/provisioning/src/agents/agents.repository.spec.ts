@@ -23,7 +23,7 @@ describe('AgentsRepository', () => {
       agents.storeChanged(tx, deviceId, { ...NOTHING, ...heartbeat }, 300),
     );
   const storeSet = async (...heartbeats: (Partial<AgentHeartbeat> & { deviceId: string })[]) =>
-    [...(await agents.storeUnchanged(heartbeats.map((each) => ({ orgId, ...NOTHING, ...each }))))].sort();
+    [...(await agents.storeUnchanged(heartbeats.map((each) => ({ orgId, ...NOTHING, ...each })))).keys()].sort();
   const stateOf = async (id: string) =>
     (await database.admin.query('SELECT * FROM device_state WHERE device_id = $1', [id])).rows[0];
 
@@ -75,6 +75,17 @@ describe('AgentsRepository', () => {
     expect(await stateOf(online)).toMatchObject({ metrics: { cpu: 5 }, last_seen_at: expect.any(Date) });
     expect((await stateOf(inMaintenance)).status).toBe('maintenance');
     expect((await stateOf(offline)).last_seen_at).toBeNull();
+  });
+
+  it('reports with each heartbeat whether commands may wait', async () => {
+    const [idle, marked] = [
+      await database.createDevice(partnerId, orgId),
+      await database.createDevice(partnerId, orgId, { has_commands: true }),
+    ];
+    const heartbeats = [idle, marked].map((deviceId) => ({ deviceId, orgId, ...NOTHING }));
+    expect(Object.fromEntries(await agents.storeUnchanged(heartbeats))).toEqual({ [idle]: false, [marked]: true });
+    expect(await store(idle)).toMatchObject({ hasCommands: false });
+    expect(await store(marked)).toMatchObject({ hasCommands: true });
   });
 
   it('stores no heartbeat that names another organization than the one of the device', async () => {

@@ -23,6 +23,8 @@ export interface StoredHeartbeat {
   /** True when the device was offline or pending before. */
   cameOnline: boolean;
   hasNewAgentVersion: boolean;
+  /** True when commands may wait for the agent. */
+  hasCommands: boolean;
 }
 
 /**
@@ -43,7 +45,7 @@ const STORE_UNCHANGED = `
        FOR NO KEY UPDATE OF s SKIP LOCKED)
   UPDATE device_state s SET last_seen_at = now(), metrics = coalesce(u.metrics::jsonb, s.metrics)
     FROM unchanged u WHERE s.device_id = u.device_id
-  RETURNING s.device_id AS "deviceId"`;
+  RETURNING s.device_id AS "deviceId", s.has_commands AS "hasCommands"`;
 
 /** Stores a heartbeat that may change status or versions; the version of the device rises with a published change only. */
 const STORE_CHANGED = `
@@ -60,28 +62,31 @@ const STORE_CHANGED = `
       offline_check_at = CASE WHEN before.comes_online THEN now() + make_interval(secs => :offlineAfterSeconds::integer)
                               ELSE s.offline_check_at END
     FROM before WHERE s.device_id = before.id
-    RETURNING s.agent_version)
+    RETURNING s.agent_version, s.has_commands)
   UPDATE device d SET
     os_version = coalesce(:osVersion, d.os_version),
     version = d.version + before.comes_online::int + before.new_version::int
   FROM before, state WHERE d.id = before.id
   RETURNING d.hostname, state.agent_version AS "agentVersion", d.version, before.comes_online AS "cameOnline",
-            before.new_version AS "hasNewAgentVersion"`;
+            before.new_version AS "hasNewAgentVersion", state.has_commands AS "hasCommands"`;
 
 @Injectable()
 export class AgentsRepository implements AgentSource {
   constructor(private readonly worker: WorkerDatabase) {}
 
   /**
-   * Returns the agent with a token. Null for an unknown token, a decommissioned device and a deleted organization. Uses
-   * the worker login: the tenant is not known before.
+   * Returns the agent with a token. Null for an unknown token, one that ended with its rotation, a decommissioned device
+   * and a deleted organization. Uses the worker login: the tenant is not known before.
    */
   async findByTokenHash(tokenHash: Buffer): Promise<AgentRecord | null> {
     const [record] = await this.worker.query<AgentRecord>(
       `SELECT d.agent_id AS "agentId", d.id AS "deviceId", d.org_id AS "orgId", d.partner_id AS "partnerId",
-              d.site_id AS "siteId"
-         FROM device d JOIN organization o ON o.id = d.org_id
-        WHERE d.agent_token_hash = :tokenHash AND d.decommissioned_at IS NULL AND o.deleted_at IS NULL`,
+              d.site_id AS "siteId", r.device_id IS NOT NULL AS "rotatesToken"
+         FROM device d
+         JOIN organization o ON o.id = d.org_id
+         LEFT JOIN agent_token_rotation r ON r.device_id = d.id
+        WHERE d.agent_token_hash = :tokenHash AND d.decommissioned_at IS NULL AND o.deleted_at IS NULL
+          AND (r.device_id IS NULL OR r.expires_at > now())`,
       { tokenHash },
     );
     return record ?? null;
@@ -90,17 +95,18 @@ export class AgentsRepository implements AgentSource {
   /**
    * Stores heartbeats of any tenants in one statement. Uses the worker login: a fleet sends thousands a second, and a
    * transaction for each would take most of the connections.
-   * @returns the devices whose heartbeat is stored; the others change status or version, or are locked or decommissioned
+   * @returns whether commands may wait, by device whose heartbeat is stored; the others change status or version, or are
+   *   locked or decommissioned
    */
-  async storeUnchanged(heartbeats: readonly AgentHeartbeat[]): Promise<Set<string>> {
-    const rows = await this.worker.query<{ deviceId: string }>(STORE_UNCHANGED, {
+  async storeUnchanged(heartbeats: readonly AgentHeartbeat[]): Promise<Map<string, boolean>> {
+    const rows = await this.worker.query<{ deviceId: string; hasCommands: boolean }>(STORE_UNCHANGED, {
       deviceIds: heartbeats.map(({ deviceId }) => deviceId),
       orgIds: heartbeats.map(({ orgId }) => orgId),
       agentVersions: heartbeats.map(({ agentVersion }) => agentVersion),
       osVersions: heartbeats.map(({ osVersion }) => osVersion),
       metrics: heartbeats.map(({ metrics }) => metrics),
     });
-    return new Set(rows.map(({ deviceId }) => deviceId));
+    return new Map(rows.map(({ deviceId, hasCommands }) => [deviceId, hasCommands]));
   }
 
   /** Stores any heartbeat. @throws UnauthenticatedError  for a decommissioned device: its token has ended */

@@ -4,10 +4,12 @@ import { Outbox, type OutgoingMessage } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/rate-limits';
 import { NotFoundError } from '@rmm/service-kit';
+import { AgentCommandsService } from '../agent-commands/agent-commands.service.js';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
+import { AgentTokenRotationService } from '../devices/token-rotation/agent-token-rotation.service.js';
 import { LIMITS } from '../limits.js';
 import { AGENT_CONFIG } from './agent.config.js';
-import { AgentsRepository, type StoredHeartbeat } from './agents.repository.js';
+import { AgentsRepository, type ReportedHeartbeat, type StoredHeartbeat } from './agents.repository.js';
 import type { HeartbeatResponseDto } from './dto/heartbeat-response.dto.js';
 import type { HeartbeatDto } from './dto/heartbeat.dto.js';
 import { HeartbeatWriter } from './heartbeat-writer.service.js';
@@ -24,6 +26,8 @@ export class AgentsService {
     private readonly writer: HeartbeatWriter,
     private readonly outbox: Outbox,
     private readonly limits: RateLimits,
+    private readonly tokens: AgentTokenRotationService,
+    private readonly commands: AgentCommandsService,
   ) {
     this.offlineAfterSeconds = config.deviceOfflineAfterSeconds;
   }
@@ -35,13 +39,20 @@ export class AgentsService {
     const { agentVersion = null, osVersion = null } = dto;
     const heartbeat = { agentVersion, osVersion, metrics: metricsOf(dto) };
     const { deviceId, orgId } = caller;
-    if (!(await this.writer.storeUnchanged({ deviceId, orgId, ...heartbeat }))) {
-      await this.tenants.transaction(caller, async (tx) => {
-        const stored = await this.agents.storeChanged(tx, deviceId, heartbeat, this.offlineAfterSeconds);
-        await this.outbox.publish(tx, eventsOf(caller, stored));
-      });
-    }
-    return { success: true, config: AGENT_CONFIG, commands: [] };
+    const stored =
+      (await this.writer.storeUnchanged({ deviceId, orgId, ...heartbeat })) ??
+      (await this.storeChanged(caller, heartbeat));
+    const waiting = stored.hasCommands ? await this.commands.takeWaiting(caller) : [];
+    const commands = [...(await this.tokens.listCommands(caller)), ...waiting];
+    return { success: true, config: AGENT_CONFIG, commands };
+  }
+
+  private storeChanged(caller: AgentCaller, heartbeat: ReportedHeartbeat): Promise<StoredHeartbeat> {
+    return this.tenants.transaction(caller, async (tx) => {
+      const stored = await this.agents.storeChanged(tx, caller.deviceId, heartbeat, this.offlineAfterSeconds);
+      await this.outbox.publish(tx, eventsOf(caller, stored));
+      return stored;
+    });
   }
 }
 

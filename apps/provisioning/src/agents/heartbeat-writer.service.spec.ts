@@ -10,6 +10,8 @@ const heartbeatOf = (deviceId: string, metrics: string | null = null): AgentHear
   metrics,
 });
 
+const STORED = { hasCommands: false };
+
 describe('HeartbeatWriter', () => {
   let written: AgentHeartbeat[][];
   /** Resolves when the repository may end; a set waits for it. */
@@ -18,12 +20,13 @@ describe('HeartbeatWriter', () => {
   const warn = jest.fn();
   let writer: HeartbeatWriter;
 
-  /** Devices whose id starts with `x` change their status, so that they are not stored. */
+  /** Devices whose id starts with `x` change their status, so that they are not stored; commands wait for those with `c`. */
   const storeUnchanged: AgentsRepository['storeUnchanged'] = async (heartbeats) => {
     written.push([...heartbeats]);
     await gate;
     if (fail) throw fail;
-    return new Set(heartbeats.map(({ deviceId }) => deviceId).filter((id) => !id.startsWith('x')));
+    const ids = heartbeats.map(({ deviceId }) => deviceId).filter((id) => !id.startsWith('x'));
+    return new Map(ids.map((id) => [id, id.startsWith('c')]));
   };
 
   beforeEach(() => {
@@ -46,21 +49,21 @@ describe('HeartbeatWriter', () => {
   };
 
   it('writes heartbeats that arrive together as one set and returns which are stored', async () => {
-    const results = await Promise.all(['a', 'b', 'x'].map((id) => writer.storeUnchanged(heartbeatOf(id))));
-    expect(results).toEqual([true, true, false]);
-    expect(written.map(idsOf)).toEqual([['a', 'b', 'x']]);
+    const results = await Promise.all(['a', 'c', 'x'].map((id) => writer.storeUnchanged(heartbeatOf(id))));
+    expect(results).toEqual([{ hasCommands: false }, { hasCommands: true }, null]);
+    expect(written.map(idsOf)).toEqual([['a', 'c', 'x']]);
   });
 
   it('writes one set at a time, and what arrives meanwhile as the next one', async () => {
     const release = closeGate();
     const first = writer.storeUnchanged(heartbeatOf('a'));
     await untilWritten(1);
-    const others = ['b', 'c'].map((id) => writer.storeUnchanged(heartbeatOf(id)));
+    const others = ['b', 'd'].map((id) => writer.storeUnchanged(heartbeatOf(id)));
     await new Promise((resolve) => setImmediate(resolve));
     expect(written).toHaveLength(1);
     release();
-    expect(await Promise.all([first, ...others])).toEqual([true, true, true]);
-    expect(written.map(idsOf)).toEqual([['a'], ['b', 'c']]);
+    expect(await Promise.all([first, ...others])).toEqual([STORED, STORED, STORED]);
+    expect(written.map(idsOf)).toEqual([['a'], ['b', 'd']]);
   });
 
   it('limits the size of a set', async () => {
@@ -70,7 +73,7 @@ describe('HeartbeatWriter', () => {
 
   it('stores the later of two heartbeats of one device and answers both', async () => {
     const [earlier, later] = ['1', '2'].map((metrics) => writer.storeUnchanged(heartbeatOf('a', metrics)));
-    expect(await Promise.all([earlier, later])).toEqual([true, true]);
+    expect(await Promise.all([earlier, later])).toEqual([STORED, STORED]);
     expect(written).toEqual([[heartbeatOf('a', '2')]]);
   });
 
@@ -78,13 +81,13 @@ describe('HeartbeatWriter', () => {
     fail = new UnavailableError();
     await expect(writer.storeUnchanged(heartbeatOf('a'))).rejects.toThrow(UnavailableError);
     fail = null;
-    expect(await writer.storeUnchanged(heartbeatOf('a'))).toBe(true);
+    expect(await writer.storeUnchanged(heartbeatOf('a'))).toEqual(STORED);
   });
 
   it('leaves each heartbeat to the caller when the set cannot be stored', async () => {
     fail = new Error('invalid input syntax');
     const results = await Promise.all(['a', 'b'].map((id) => writer.storeUnchanged(heartbeatOf(id))));
-    expect(results).toEqual([false, false]);
+    expect(results).toEqual([null, null]);
     expect(warn).toHaveBeenCalledTimes(1);
   });
 

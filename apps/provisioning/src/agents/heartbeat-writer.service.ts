@@ -9,9 +9,15 @@ const MAX_RUNNING = 1;
 /** Beyond it heartbeats are refused: the database is slower than they arrive, and memory is finite. */
 const MAX_WAITING = 10_000;
 
+/** A heartbeat that was stored with its set. */
+export interface UnchangedHeartbeat {
+  /** True when commands may wait for the agent. */
+  hasCommands: boolean;
+}
+
 interface Waiting {
   heartbeat: AgentHeartbeat;
-  settle: { resolve: (isStored: boolean) => void; reject: (error: unknown) => void }[];
+  settle: { resolve: (stored: UnchangedHeartbeat | null) => void; reject: (error: unknown) => void }[];
 }
 
 /**
@@ -31,10 +37,10 @@ export class HeartbeatWriter {
 
   /**
    * Stores the heartbeat of a device whose status and versions stay as they are.
-   * @returns false when nothing is stored: the heartbeat changes status or version, or the device is locked or gone
+   * @returns null when nothing is stored: the heartbeat changes status or version, or the device is locked or gone
    * @throws UnavailableError
    */
-  storeUnchanged(heartbeat: AgentHeartbeat): Promise<boolean> {
+  storeUnchanged(heartbeat: AgentHeartbeat): Promise<UnchangedHeartbeat | null> {
     if (this.waiting.size >= MAX_WAITING) throw new UnavailableError('Too many heartbeats are waiting');
     return new Promise((resolve, reject) => {
       const settle = this.waiting.get(heartbeat.deviceId)?.settle ?? [];
@@ -71,14 +77,15 @@ export class HeartbeatWriter {
     try {
       const stored = await this.agents.storeUnchanged(batch.map(({ heartbeat }) => heartbeat));
       for (const { heartbeat, settle } of batch) {
-        for (const { resolve } of settle) resolve(stored.has(heartbeat.deviceId));
+        const hasCommands = stored.get(heartbeat.deviceId);
+        for (const { resolve } of settle) resolve(hasCommands === undefined ? null : { hasCommands });
       }
     } catch (err) {
       if (!isOutage(err))
         this.logger.warn({ err, heartbeats: batch.length }, 'heartbeats not stored as a set; stored one by one');
       for (const { resolve, reject } of batch.flatMap(({ settle }) => settle)) {
         if (isOutage(err)) reject(err);
-        else resolve(false);
+        else resolve(null);
       }
     }
   }

@@ -28,4 +28,8 @@ export class DeviceState {
   /** When the offline sweep looks at the device next; null unless it is online. Heartbeats do not change it. */
   @Column('timestamptz', { name: 'offline_check_at', nullable: true })
   offlineCheckAt: Date | null;
+
+  /** True when commands may wait for the agent: a heartbeat without them needs no other statement. */
+  @Column('boolean', { name: 'has_commands' })
+  hasCommands: boolean;
 }

@@ -18,7 +18,7 @@ export const toDeviceDto = (row: DeviceView): DeviceDto => ({
   enrolledAt: row.enrolledAt?.toISOString() ?? null,
   tags: row.tags,
   groupIds: row.groupIds,
-  customFields: row.customFields ?? null,
+  customFields: row.customFields ? { ...row.customFieldDefaults, ...row.customFields } : null,
   hardware: row.hardware ?? null,
   metrics: row.metrics ?? null,
 });

@@ -1,14 +1,16 @@
-import { Controller, Delete, Get, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Patch, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/done.dto.js';
+import { sortedPageOf, type SortedPage } from '../lists/dto/sorted-page.dto.js';
+import { DeviceChangesService } from './changes/device-changes.service.js';
 import { DecommissioningService } from './decommissioning/decommissioning.service.js';
 import { DevicesService } from './devices.service.js';
-import { DeviceListDto } from './dto/device-list.dto.js';
 import { DeviceDto } from './dto/device.dto.js';
 import { ListDevicesDto } from './dto/list-devices.dto.js';
+import { UpdateDeviceDto } from './dto/update-device.dto.js';
 
 @ApiTags('Devices')
 @ErrorCodes({ 400: ['invalid_cursor'] })
@@ -16,6 +18,7 @@ import { ListDevicesDto } from './dto/list-devices.dto.js';
 export class DevicesController {
   constructor(
     private readonly devices: DevicesService,
+    private readonly changes: DeviceChangesService,
     private readonly decommissioning: DecommissioningService,
   ) {}
 
@@ -26,8 +29,8 @@ export class DevicesController {
     description:
       'Newest first and without decommissioned devices by default. Send `cursor`, empty at first, to read page after page; numbered pages otherwise. A page ends early at about 1 MB.',
   })
-  @ApiOkResponse({ type: DeviceListDto })
-  list(@CurrentCaller() caller: Caller, @Query() query: ListDevicesDto): Promise<DeviceListDto> {
+  @ApiOkResponse({ type: sortedPageOf(DeviceDto) })
+  list(@CurrentCaller() caller: Caller, @Query() query: ListDevicesDto): Promise<SortedPage<DeviceDto>> {
     return this.devices.list(caller, query);
   }
 
@@ -37,6 +40,23 @@ export class DevicesController {
   @ApiOkResponse({ type: DeviceDto })
   get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<DeviceDto> {
     return this.devices.get(caller, id);
+  }
+
+  @Patch(':id')
+  @RequirePermission('devices:write')
+  @ErrorCodes({ 409: ['device_decommissioned'] })
+  @ApiOperation({
+    summary: 'Update a device',
+    description:
+      'Absent fields stay as they are; null clears them. A device that changes its site leaves the device groups of other sites. A decommissioned device cannot be changed.',
+  })
+  @ApiOkResponse({ type: DeviceDto })
+  update(
+    @CurrentCaller() caller: Caller,
+    @UuidParam('id', 'Device') id: string,
+    @Body() dto: UpdateDeviceDto,
+  ): Promise<DeviceDto> {
+    return this.changes.update(caller, id, dto);
   }
 
   @Delete(':id')

@@ -7,11 +7,13 @@ import {
   ProvisioningTestDatabase,
   TEST_SECRETS,
 } from '../../test/provisioning-test-database.js';
-import { DevicesRepository, type DeviceFilter, type DeviceListing } from './devices.repository.js';
-import { DEVICE_SORTS } from './dto/list-devices.dto.js';
+import { DevicesRepository, type DeviceFilter, type DeviceListing, type DeviceView } from './devices.repository.js';
+import { DEVICE_SORTS, type DeviceSort } from './dto/list-devices.dto.js';
 
+type Listed = Awaited<ReturnType<DevicesRepository['list']>>;
+
+const PAGE = { page: 1, limit: 10 };
 const EVERYTHING: DeviceFilter = { includeDecommissioned: false, allowedSiteIds: null, allowedGroupIds: null };
-const NEWEST: DeviceListing['order'] = { dir: 'desc' };
 
 describe('DevicesRepository', () => {
   let database: ProvisioningTestDatabase;
@@ -31,12 +33,11 @@ describe('DevicesRepository', () => {
 
   const listing = (filter: Partial<DeviceFilter> = {}, more: Partial<DeviceListing> = {}): DeviceListing => ({
     filter: { ...EVERYTHING, ...filter },
-    order: NEWEST,
     include: [],
     ...more,
   });
   const hostnames = async (filter: Partial<DeviceFilter> = {}) => {
-    const { rows } = await devices.listNumbered(partnerCaller(partnerId), listing(filter), { page: 1, limit: 10 });
+    const { rows } = await devices.list(partnerCaller(partnerId), listing(filter), PAGE);
     return rows.map(({ hostname }) => hostname).sort();
   };
   const createGroup = async (...deviceIds: string[]) => {
@@ -85,43 +86,64 @@ describe('DevicesRepository', () => {
         hostname: ['b', 'B', 'a', 'c'][n % 4],
         os_type: os[n % 3],
         status: n % 2 ? 'online' : 'offline',
+        last_seen_at: n < 2 ? null : `2026-11-0${1 + (n % 3)}T10:0${n % 2}:00Z`,
       });
     }
     const caller = partnerCaller(partnerId);
     const listAll = async (dir: 'asc' | 'desc') => {
       const found: { id: string; value: string }[] = [];
-      let cursor: string | null = '';
-      while (cursor !== null) {
-        const order = { by, dir };
-        const page = await devices.listAfter(caller, listing({}, { order }), { cursor, limit: 3 });
-        const valueOf = ({ hostnameKey, enrolledKey, status, osType }: (typeof page.rows)[number]) =>
-          ({ hostname: hostnameKey, enrolled: enrolledKey?.toISOString(), status, os: osType })[by];
-        found.push(...page.rows.map((row) => ({ id: row.id, value: valueOf(row) })));
-        cursor = page.nextCursor;
+      let cursor: string | null | undefined = '';
+      while (typeof cursor === 'string') {
+        const request = { page: 1, cursor, limit: 3, sort: by, order: dir };
+        const { rows, pagination }: Listed = await devices.list(caller, listing(), request);
+        const valueOf = ({ hostnameKey, enrolledKey, status, osType, lastSeenAt }: DeviceView) =>
+          ({
+            ...{ hostname: hostnameKey, status, os: osType },
+            ...{ enrolled: enrolledKey?.toISOString(), lastSeen: lastSeenAt?.toISOString() ?? '' },
+          })[by];
+        found.push(...rows.map((row) => ({ id: row.id, value: valueOf(row) })));
+        cursor = pagination.nextCursor;
       }
       return found;
     };
     const ascending = await listAll('asc');
     expect(new Set(ascending.map(({ id }) => id)).size).toBe(7);
-    const numbered = await devices.listNumbered(caller, listing({}, { order: { by, dir: 'asc' } }), {
-      page: 1,
-      limit: 10,
-    });
+    const numbered = await devices.list(caller, listing(), { ...PAGE, sort: by });
     expect(numbered.rows.map(({ id }) => id)).toEqual(ascending.map(({ id }) => id));
     if (by !== 'enrolled')
       expect(ascending.map(({ value }) => value)).toEqual(ascending.map(({ value }) => value).sort());
     expect(await listAll('desc')).toEqual(ascending.toReversed());
   });
 
+  it('sorts by the exact time of the last heartbeat, devices without one as the least recent', async () => {
+    const times = ['10:59:59.999', null, '11:00:00.000', '10:00:00.000', '11:00:00.001', '10:30:00.000'];
+    const ids: string[] = [];
+    for (const time of times) {
+      ids.push(await database.createDevice(partnerId, orgId, { last_seen_at: time && `2026-11-01T${time}Z` }));
+    }
+    const listed = async (order: 'asc' | 'desc') => {
+      const { rows } = await devices.list(partnerCaller(partnerId), listing(), { ...PAGE, sort: 'lastSeen', order });
+      return rows.map(({ id }) => times[ids.indexOf(id)]);
+    };
+    const ascending = [null, '10:00:00.000', '10:30:00.000', '10:59:59.999', '11:00:00.000', '11:00:00.001'];
+    expect(await listed('asc')).toEqual(ascending);
+    expect(await listed('desc')).toEqual(ascending.toReversed());
+    // A heartbeat moves its device; the hour by which the index finds it follows by itself.
+    await database.admin.query('UPDATE device_state SET last_seen_at = $2 WHERE device_id = $1', [
+      ...[ids[1], '2026-11-01T10:45:00Z'],
+    ]);
+    expect(await listed('asc')).toEqual([...ascending.slice(1, 3), null, ...ascending.slice(3)]);
+  });
+
   it('rejects a cursor of another caller, filter or order', async () => {
     for (let n = 0; n < 2; n += 1) await database.createDevice(partnerId, orgId);
-    const { nextCursor } = await devices.listAfter(partnerCaller(partnerId), listing(), { cursor: '', limit: 1 });
-    const use = (caller = partnerCaller(partnerId), request = listing()) =>
-      devices.listAfter(caller, request, { cursor: nextCursor ?? '', limit: 1 });
+    const { pagination } = await devices.list(partnerCaller(partnerId), listing(), { page: 1, cursor: '', limit: 1 });
+    const use = (caller = partnerCaller(partnerId), request = listing(), sort?: DeviceSort) =>
+      devices.list(caller, request, { page: 1, cursor: pagination.nextCursor ?? '', limit: 1, sort });
     expect((await use()).rows).toHaveLength(1);
     await expect(use(organizationCaller(partnerId, orgId))).rejects.toThrow(InvalidCursor);
     await expect(use(undefined, listing({ osType: 'linux' }))).rejects.toThrow(InvalidCursor);
-    await expect(use(undefined, listing({}, { order: { by: 'os', dir: 'asc' } }))).rejects.toThrow(InvalidCursor);
+    await expect(use(undefined, listing(), 'os')).rejects.toThrow(InvalidCursor);
   });
 
   it('ends a page of large devices at about 1 MB and goes on after its last one', async () => {
@@ -135,22 +157,21 @@ describe('DevicesRepository', () => {
     }
     const caller = partnerCaller(partnerId);
     const heavy = listing({}, { include: ['customFields', 'hardware', 'metrics'] });
-    const light = await devices.listNumbered(caller, listing(), { page: 1, limit: 1_000 });
-    expect([light.rows.length, light.truncated, light.rows[0].customFields]).toEqual([40, undefined, undefined]);
-    const numbered = await devices.listNumbered(caller, heavy, { page: 1, limit: 1_000 });
-    expect(numbered).toMatchObject({ total: 40, truncated: true });
+    const page = { page: 1, limit: 1_000 };
+    const light = await devices.list(caller, listing(), page);
+    expect([light.rows.length, light.pagination, light.rows[0].customFields]).toEqual([
+      ...[40, { ...page, total: 40 }, undefined],
+    ]);
+    expect((await devices.list(caller, heavy, page)).pagination).toMatchObject({ total: 40, truncated: true });
     const seen = new Set<string>();
-    let cursor: string | null = '';
-    while (cursor !== null) {
-      const page: Awaited<ReturnType<DevicesRepository['listAfter']>> = await devices.listAfter(caller, heavy, {
-        cursor,
-        limit: 1_000,
-      });
-      const bytes = Buffer.byteLength(JSON.stringify(page.rows));
+    let cursor: string | null | undefined = '';
+    while (typeof cursor === 'string') {
+      const { rows, pagination }: Listed = await devices.list(caller, heavy, { ...page, cursor });
+      const bytes = Buffer.byteLength(JSON.stringify(rows));
       expect(bytes).toBeLessThan(1_150_000);
-      if (page.nextCursor !== null) expect(bytes).toBeGreaterThan(900_000);
-      for (const { id } of page.rows) seen.add(id);
-      cursor = page.nextCursor;
+      if (pagination.nextCursor !== null) expect(bytes).toBeGreaterThan(900_000);
+      for (const { id } of rows) seen.add(id);
+      cursor = pagination.nextCursor;
     }
     expect(seen.size).toBe(40);
   });

@@ -1,21 +1,23 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createHmac } from 'node:crypto';
 import type { Caller } from '@rmm/access';
 import {
-  Cursors,
   TenantDatabase,
-  TenantRepository,
   WorkerDatabase,
-  type KeysetRows,
   type ListSelection,
-  type PageRequest,
-  type PageRows,
   type QueryShape,
   type TenantTransaction,
 } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
-import { ACTIVE_ORGANIZATION } from '../organizations/organizations.repository.js';
+import {
+  NEWEST_FIRST,
+  SortedListRepository,
+  type ListOrders,
+  type SortedPageRequest,
+  type SortedRows,
+} from '../lists/sorted-list.repository.js';
+import { ACTIVE_ORGANIZATION, ACTIVE_ORGANIZATIONS } from '../organizations/organizations.repository.js';
+import { customFieldDefaults } from './custom-fields/definitions/custom-field-definitions.repository.js';
 import type { DeviceState } from './device-state.entity.js';
 import { Device, type DeviceStatus, type OsType } from './device.entity.js';
 import { DEVICE_INCLUDES, type DeviceInclude, type DeviceSort } from './dto/list-devices.dto.js';
@@ -25,7 +27,11 @@ type IncludedColumns = Partial<Pick<Device, 'customFields'> & Pick<DeviceState, 
 /** A device with its state and groups; the columns of variable size are absent unless they were asked for. */
 export type DeviceView = Omit<Device, 'customFields'> &
   Pick<DeviceState, 'status' | 'agentVersion' | 'lastSeenAt'> &
-  IncludedColumns & { groupIds: string[]; hardware?: Record<string, unknown> | null };
+  IncludedColumns & {
+    customFieldDefaults?: Record<string, unknown>;
+    groupIds: string[];
+    hardware?: Record<string, unknown> | null;
+  };
 
 export interface DeviceFilter {
   orgId?: string;
@@ -46,29 +52,39 @@ export interface DeviceFilter {
   allowedGroupIds: readonly string[] | null;
 }
 
-export interface DeviceOrder {
-  /** Newest first when absent. */
-  by?: DeviceSort;
-  dir: 'asc' | 'desc';
-}
-
-/** The rows of a list, their order, and the columns of variable size to read. */
+/** The rows of a list, and the columns of variable size to read. */
 export interface DeviceListing {
   filter: DeviceFilter;
-  order: DeviceOrder;
   include: readonly DeviceInclude[];
 }
 
 const IN_GROUP = (groups: string) =>
   `EXISTS (SELECT FROM device_group_member m WHERE m.device_id = device.id AND m.group_id = ANY (:${groups}))`;
 
-/** The property of each order, which an index with the tenant before it and the id after it serves. */
-const SORT_PROPERTIES = {
+/** Heartbeats write no index: that of `lastSeen` has the hour alone, and the devices of an hour are sorted when they are read. */
+const ORDERS: ListOrders<DeviceSort> = {
+  hostname: { by: ['hostnameKey'], dir: 'asc' },
+  lastSeen: { by: ['lastSeenHour', 'lastSeenKey'], dir: 'asc' },
+  enrolled: { by: ['enrolledKey'], dir: 'asc' },
+  os: { by: ['osType'], dir: 'asc' },
+  status: { by: ['status'], id: 'stateDeviceId', dir: 'asc' },
+  created: NEWEST_FIRST,
+};
+
+/** Properties that are read for an order only. */
+const SORT_PROPERTIES: Partial<Record<string, 'hostnameKey' | 'enrolledKey'>> = {
   hostname: 'hostnameKey',
   enrolled: 'enrolledKey',
-  os: 'osType',
-  status: 'status',
-} as const satisfies Record<DeviceSort, string>;
+};
+
+const CUSTOM_FIELD_DEFAULTS = customFieldDefaults({
+  partnerId: 'device.partnerId',
+  orgId: 'device.orgId',
+  osType: 'device.osType',
+});
+
+/** A device that was never seen is the least recent. */
+const LAST_SEEN_KEY = `coalesce(s.last_seen_at, '-infinity')`;
 
 const COUNTED: QueryShape<Device> = {
   key: 'counted',
@@ -83,14 +99,14 @@ const COUNTED: QueryShape<Device> = {
 /** The condition of the index over the devices of all tenants. */
 const OF_ALL_TENANTS = { sql: `device.osType <> ''` };
 
-/** Applies the tenant of the caller to the state too, whose indexes begin with it: status is a column of the state. */
-const BY_STATUS = { sql: 's.partner_id = device.partnerId AND s.org_id = device.orgId' };
+/** Applies the tenant of the caller to the state too, whose indexes begin with it. */
+const BY_STATE = { sql: 's.partner_id = device.partnerId AND s.org_id = device.orgId' };
 
 /** Returns the shape of a device. Its organization is active: the devices of others cannot be accessed. */
-function viewOf(include: readonly DeviceInclude[]): QueryShape<Device> {
+function viewOf(include: readonly DeviceInclude[], sort: DeviceSort | 'created' = 'created'): QueryShape<Device> {
   return {
-    key: `view ${include.join()}`,
-    sortable: { status: 'text' },
+    key: `view ${include.join()} by ${sort}`,
+    sortable: { status: 'text', stateDeviceId: 'uuid', lastSeenHour: 'timestamptz', lastSeenKey: 'timestamptz' },
     build: (query) => {
       query
         .innerJoin(
@@ -106,6 +122,12 @@ function viewOf(include: readonly DeviceInclude[]): QueryShape<Device> {
           'ARRAY(SELECT m.group_id FROM device_group_member m WHERE m.device_id = device.id ORDER BY m.group_id)',
           'groupIds',
         );
+      // With both columns of one table a cursor is a condition of its index.
+      if (sort === 'status') query.addSelect('s.device_id', 'stateDeviceId');
+      if (sort === 'lastSeen') {
+        query.addSelect('s.last_seen_hour', 'lastSeenHour').addSelect(LAST_SEEN_KEY, 'lastSeenKey');
+      }
+      if (include.includes('customFields')) query.addSelect(CUSTOM_FIELD_DEFAULTS, 'customFieldDefaults');
       if (include.includes('metrics')) query.addSelect('s.metrics', 'metrics');
       if (include.includes('hardware')) {
         query.addSelect('(SELECT h.hardware FROM device_hardware h WHERE h.device_id = device.id)', 'hardware');
@@ -115,54 +137,31 @@ function viewOf(include: readonly DeviceInclude[]): QueryShape<Device> {
   };
 }
 
-/** A count reads the states only when its conditions do. */
-const countShapeOf = (isByStatus: boolean): QueryShape<Device> => (isByStatus ? viewOf([]) : COUNTED);
-
 @Injectable()
-export class DevicesRepository extends TenantRepository<Device> {
-  private readonly cursors: Cursors;
-
+export class DevicesRepository extends SortedListRepository<Device, DeviceSort> {
   constructor(
     tenants: TenantDatabase,
     private readonly worker: WorkerDatabase,
     @Inject(PROVISIONING_CONFIG) config: Pick<ProvisioningConfig, 'secrets'>,
   ) {
-    super(tenants, Device, () => new NotFoundError('Device'), { ownership: 'organization' });
-    const { keys, activeKid } = config.secrets.keyRing;
-    this.cursors = new Cursors(
-      createHmac('sha256', keys[activeKid] ?? '')
-        .update('device cursors')
-        .digest(),
-    );
+    const options = { ownership: 'organization' as const, list: 'devices', orders: ORDERS };
+    super(tenants, config, Device, () => new NotFoundError('Device'), options);
   }
 
-  /** Lists one page by its number. */
-  listNumbered(caller: Caller, listing: DeviceListing, page: PageRequest): Promise<PageRows<DeviceView>> {
-    return this.listPage<DeviceView>(caller, { ...selectionOf(caller, listing), page });
-  }
-
-  /** Lists one page after a cursor; the cost does not depend on its depth. @throws InvalidCursor */
-  listAfter(
-    caller: Caller,
-    listing: DeviceListing,
-    { cursor, limit }: { cursor: string; limit: number },
-  ): Promise<KeysetRows<DeviceView>> {
-    const binding = { caller, list: 'devices', filters: { ...listing.filter, include: listing.include } };
-    return this.keysetPage<DeviceView>(caller, this.cursors, binding, {
-      ...selectionOf(caller, listing),
-      cursor,
-      limit,
-    });
-  }
-
-  /** Counts the rows of a list. */
-  countMatching(caller: Caller, { filter }: DeviceListing): Promise<Omit<PageRows<never>, 'rows'>> {
-    return this.countListed(caller, { ...conditionsOf(filter), shape: countShapeOf(filter.status !== undefined) });
+  /** Lists one page; newest first unless sorted otherwise. @throws InvalidCursor */
+  list(caller: Caller, listing: DeviceListing, page: SortedPageRequest<DeviceSort>): Promise<SortedRows<DeviceView>> {
+    const filters = { ...listing.filter, include: listing.include };
+    return this.listSorted<DeviceView>(caller, page, filters, selectionOf(caller, listing, page.sort));
   }
 
   /** @throws NotFoundError */
   get(source: Caller | TenantTransaction, id: string): Promise<DeviceView> {
     return this.getOne<DeviceView>(source, { where: { id }, hidden: ['customFields'], shape: viewOf(DEVICE_INCLUDES) });
+  }
+
+  /** Returns the device of an agent; never a decommissioned one. @throws NotFoundError */
+  getActiveByAgent(source: Caller | TenantTransaction, agentId: string): Promise<DeviceView> {
+    return this.getOne<DeviceView>(source, { where: { agentId, decommissionedAt: null }, shape: viewOf([]) });
   }
 
   /**
@@ -180,29 +179,29 @@ export class DevicesRepository extends TenantRepository<Device> {
   }
 }
 
-function selectionOf(caller: Caller, { filter, order, include }: DeviceListing): ListSelection<Device> {
-  const direction = order.dir === 'asc' ? 'ASC' : 'DESC';
-  const property = order.by && SORT_PROPERTIES[order.by];
-  const hidden: ('customFields' | 'hostnameKey' | 'enrolledKey')[] = [];
-  if (include.includes('customFields')) hidden.push('customFields');
-  if (property === 'hostnameKey' || property === 'enrolledKey') hidden.push(property);
-  const isByStatus = filter.status !== undefined || order.by === 'status';
-  const { where, conditions } = conditionsOf(filter, isByStatus);
+function selectionOf(
+  caller: Caller,
+  { filter, include }: DeviceListing,
+  sort: DeviceSort | 'created' = 'created',
+): ListSelection<Device> {
+  const property = SORT_PROPERTIES[sort];
+  // A count reads the states only when its conditions do.
+  const isByState = filter.status !== undefined || sort === 'status' || sort === 'lastSeen';
+  const { where, conditions } = conditionsOf(filter);
   return {
     where,
-    conditions: [...(conditions ?? []), caller.tenant.scope === 'system' && OF_ALL_TENANTS],
-    hidden,
-    shape: viewOf(include),
-    countShape: countShapeOf(isByStatus),
-    sort: { [property ?? 'createdAt']: direction, id: direction },
-    budget: { columns: ['tags', 'groupIds', ...include] },
+    conditions: [...(conditions ?? []), isByState && BY_STATE, caller.tenant.scope === 'system' && OF_ALL_TENANTS],
+    hidden: [...(include.includes('customFields') ? ['customFields' as const] : []), ...(property ? [property] : [])],
+    shape: viewOf(include, sort),
+    countShape: isByState ? viewOf([]) : COUNTED,
+    organizations: isByState ? undefined : ACTIVE_ORGANIZATIONS,
+    budget: {
+      columns: ['tags', 'groupIds', ...include, ...(include.includes('customFields') ? ['customFieldDefaults'] : [])],
+    },
   };
 }
 
-function conditionsOf(
-  filter: DeviceFilter,
-  isByStatus = filter.status !== undefined,
-): Pick<ListSelection<Device>, 'where' | 'conditions'> {
+function conditionsOf(filter: DeviceFilter): Pick<ListSelection<Device>, 'where' | 'conditions'> {
   const { orgId, orgIds, siteId, siteIds, groupIds, status, osType, role, search } = filter;
   const { includeDecommissioned, allowedSiteIds, allowedGroupIds } = filter;
   const pattern = search && `%${search.replace(/[\\%_]/g, '\\$&')}%`;
@@ -214,7 +213,6 @@ function conditionsOf(
       allowedSiteIds && { sql: 'device.siteId = ANY (:allowedSiteIds)', params: { allowedSiteIds } },
       groupIds && { sql: IN_GROUP('groupIds'), params: { groupIds } },
       allowedGroupIds && { sql: IN_GROUP('allowedGroupIds'), params: { allowedGroupIds } },
-      isByStatus && BY_STATUS,
       status && { sql: 's.status = :status', params: { status } },
       !includeDecommissioned && status !== 'decommissioned' && { sql: 'device.decommissionedAt IS NULL' },
       pattern !== undefined && {

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { assertDevice, deviceGroupFilter, SiteAccessDenied, siteFilter, type Caller } from '@rmm/access';
 import { ValidationError } from '@rmm/errors';
-import { toPage } from '@rmm/validation';
+import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import { SitesRepository } from '../sites/sites.repository.js';
 import { toDeviceDto } from './device.mapper.js';
-import { DevicesRepository, type DeviceListing } from './devices.repository.js';
-import type { DeviceListDto } from './dto/device-list.dto.js';
+import { DevicesRepository, type DeviceListing, type DeviceView } from './devices.repository.js';
 import type { DeviceDto } from './dto/device.dto.js';
 import type { ListDevicesDto } from './dto/list-devices.dto.js';
 
@@ -23,20 +22,11 @@ export class DevicesService {
    * @throws OrganizationAccessDenied, SiteAccessDenied, InvalidCursor; ValidationError  for a site of another
    *   organization, and for an order that no index serves
    */
-  async list(caller: Caller, query: ListDevicesDto): Promise<DeviceListDto> {
+  async list(caller: Caller, query: ListDevicesDto): Promise<SortedPage<DeviceDto>> {
     await this.assertFilters(caller, query);
-    const listing = toListing(caller, query);
-    const { limit, page, cursor } = query;
-    if (cursor === undefined) {
-      const { rows, ...counted } = await this.devices.listNumbered(caller, listing, query);
-      return toPage({ page, limit }, counted, rows.map(toDeviceDto));
-    }
-    const [{ rows, nextCursor }, counted] = await Promise.all([
-      this.devices.listAfter(caller, listing, { cursor, limit }),
-      query.includeTotal ? this.devices.countMatching(caller, listing) : undefined,
-    ]);
-    const sort = { by: listing.order.by ?? 'created', dir: listing.order.dir };
-    return { data: rows.map(toDeviceDto), pagination: { nextCursor, limit, ...counted, sort } };
+    const order = query.sortDir ?? query.order;
+    const { rows, pagination } = await this.devices.list(caller, toListing(caller, query), { ...query, order });
+    return { data: rows.map(toDeviceDto), pagination };
   }
 
   /** @throws NotFoundError; SiteAccessDenied  for a member restricted to other sites */
@@ -44,6 +34,16 @@ export class DevicesService {
     const device = await this.devices.get(caller, id);
     assertDevice(caller, device);
     return toDeviceDto(device);
+  }
+
+  /**
+   * Returns the device of an agent.
+   * @throws NotFoundError  also for a decommissioned device; SiteAccessDenied
+   */
+  async getActiveByAgent(caller: Caller, agentId: string): Promise<DeviceView> {
+    const device = await this.devices.getActiveByAgent(caller, agentId);
+    assertDevice(caller, device);
+    return device;
   }
 
   private async assertFilters(caller: Caller, query: ListDevicesDto): Promise<void> {
@@ -79,7 +79,6 @@ function toListing(caller: Caller, query: ListDevicesDto): DeviceListing {
       ...{ orgId, orgIds, siteId, siteIds, groupIds, status, osType, role, search, includeDecommissioned },
       ...allowed,
     },
-    order: { by: query.sort, dir: query.sortDir ?? query.order ?? (query.sort ? 'asc' : 'desc') },
     include: query.include ?? [],
   };
 }

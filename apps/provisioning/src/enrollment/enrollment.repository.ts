@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { TenantDatabase, TenantRepository, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
+import { toInventoryReport } from '../agents/reports/inventory-report.js';
 import { Device } from '../devices/device.entity.js';
 import { ACTIVE_ORGANIZATION } from '../organizations/organizations.repository.js';
 import type { EnrollDto } from './dto/enroll.dto.js';
@@ -26,6 +27,14 @@ export interface EnrollingDevice {
 
 const isActive = { sql: 'device.decommissionedAt IS NULL' };
 
+/** A token that is being replaced proves the identity until it ends, and so does the next one. */
+const hasToken = (tokenHash: Buffer) => ({
+  sql: `(device.agentTokenHash = :tokenHash
+           AND NOT EXISTS (SELECT FROM agent_token_rotation r WHERE r.device_id = device.id AND r.expires_at <= now()))
+        OR device.id = (SELECT r.device_id FROM agent_token_rotation r WHERE r.next_token_hash = :tokenHash)`,
+  params: { tokenHash },
+});
+
 /** SQL: only the reported columns of the state change. */
 const SAVE_STATE = `
   INSERT INTO device_state AS s (device_id, partner_id, org_id, status, agent_version)
@@ -33,9 +42,10 @@ const SAVE_STATE = `
   ON CONFLICT (device_id) DO UPDATE SET agent_version = excluded.agent_version`;
 
 const SAVE_HARDWARE = `
-  INSERT INTO device_hardware AS h (device_id, partner_id, org_id, hardware)
-  VALUES (:id, :partnerId, :orgId, :hardware)
-  ON CONFLICT (device_id) DO UPDATE SET hardware = excluded.hardware WHERE h.hardware <> excluded.hardware`;
+  INSERT INTO device_hardware AS h (device_id, partner_id, org_id, hardware, content_hash)
+  VALUES (:id, :partnerId, :orgId, :hardware, :hash)
+  ON CONFLICT (device_id) DO UPDATE SET hardware = excluded.hardware, content_hash = excluded.content_hash
+   WHERE h.content_hash IS DISTINCT FROM excluded.content_hash`;
 
 /** An agent that enrolls again because the reply with its token was lost. */
 export interface RepeatedEnrollment {
@@ -93,10 +103,10 @@ export class EnrollmentRepository extends TenantRepository<Device> {
   }
 
   /** Returns the active device of the organization with this token, locked; null when there is none. */
-  findByToken(tx: TenantTransaction, orgId: string, agentTokenHash: Buffer): Promise<{ id: string } | null> {
+  findByToken(tx: TenantTransaction, orgId: string, tokenHash: Buffer): Promise<{ id: string } | null> {
     return this.findOne(tx, {
-      where: { orgId, agentTokenHash },
-      conditions: [isActive],
+      where: { orgId },
+      conditions: [isActive, hasToken(tokenHash)],
       columns: ['id'],
       lock: 'FOR UPDATE',
     });
@@ -127,9 +137,10 @@ export class EnrollmentRepository extends TenantRepository<Device> {
     return { ...device, isReenrolled: false };
   }
 
-  /** Keeps the record with a new token and the reported state; absent site, role and hardware stay as they are. */
+  /** Keeps the record with a new token, which ends a rotation, and the reported state; absent site, role and hardware stay as they are. */
   async reenroll(tx: TenantTransaction, id: string, enrolling: EnrollingDevice): Promise<StoredDevice> {
     const { siteId, dto } = enrolling;
+    await tx.query('DELETE FROM agent_token_rotation WHERE device_id = :id', { id });
     const device = await this.updateOne(
       tx,
       { id },
@@ -165,10 +176,10 @@ export class EnrollmentRepository extends TenantRepository<Device> {
     { reservation: { orgId, partnerId }, dto }: EnrollingDevice,
   ): Promise<void> {
     const owner = { id, partnerId, orgId };
-    const hardware = dto.hardwareInfo ? JSON.stringify(dto.hardwareInfo) : null;
+    const report = dto.hardwareInfo ? toInventoryReport('hardware', { hardware: dto.hardwareInfo }) : null;
     await tx.queryAll([
       { sql: SAVE_STATE, params: { ...owner, agentVersion: dto.agentVersion ?? null } },
-      ...(hardware === null ? [] : [{ sql: SAVE_HARDWARE, params: { ...owner, hardware } }]),
+      ...(report ? [{ sql: SAVE_HARDWARE, params: { ...owner, ...report.columns, hash: report.hash } }] : []),
     ]);
   }
 }

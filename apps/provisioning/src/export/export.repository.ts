@@ -1,38 +1,71 @@
 import { Injectable } from '@nestjs/common';
 import { tenantOf } from '@rmm/access';
 import type { ExportRequest } from '@rmm/contracts';
-import { type HasTenant, TenantDatabase, tryLockSql } from '@rmm/persistence';
+import { type HasTenant, limitBytes, TenantDatabase, tryLockSql } from '@rmm/persistence';
+import {
+  EXPORT_PAGE_BYTES,
+  type ExportFilter,
+  type ExportRow,
+  type ExportRows,
+  filterOf,
+  pageParams,
+  toPage,
+} from './export-page.js';
 
-/** The columns with which every exported record starts. */
-export interface ExportRow {
-  id: string;
-  orgId: string;
-  siteId: string | null;
-  updatedAt: Date;
-}
-
-/** A resource: its table with the alias `r`, joined to its organization `o`. Constant SQL. */
+/** A resource with a table of its own, which has the alias `r`; its organization has `o`. Constant SQL. */
 export interface ExportResource {
   /** Columns in addition to those of `ExportRow`. */
   columns: string;
+  /** Columns of variable size. */
+  large: readonly string[];
   orgId: string;
   siteId: string;
+  /** The column that a site is compared with; null for resources that are not filtered by site. */
+  siteFilter: string | null;
   from: string;
+  /** True for the rows that are not deleted. */
+  isLive: string;
 }
 
 export const ORGANIZATIONS: ExportResource = {
   columns: 'r.name, r.slug, r.type, r.status',
+  large: [],
   orgId: 'r.id',
   siteId: 'NULL::uuid',
+  siteFilter: null,
   from: 'organization r JOIN organization o ON o.id = r.id',
+  isLive: 'r.deleted_at IS NULL',
 };
 
 /** The siteId of a site is its own id. */
 export const SITES: ExportResource = {
   columns: 'r.name, r.timezone, r.address, r.contact',
+  large: ['address', 'contact'],
   orgId: 'r.org_id',
   siteId: 'r.id',
+  siteFilter: null,
   from: 'site r JOIN organization o ON o.id = r.org_id',
+  isLive: 'r.deleted_at IS NULL',
+};
+
+const GROUPS_OF_DEVICE = 'device_group_member m WHERE m.device_id = r.id';
+
+/** Lists are cut to their first items; the number of groups is that of all. */
+export const DEVICES: ExportResource = {
+  columns: `r.hostname, r.display_name AS "displayName", r.os_type AS "osType", r.os_version AS "osVersion", r.architecture,
+    r.device_role AS "deviceRole", r.is_virtual AS "isVirtual", r.virtualization_platform AS "virtualizationPlatform",
+    r.enrolled_at AS "enrolledAt", h.hardware ->> 'serialNumber' AS "serialNumber",
+    h.hardware ->> 'manufacturer' AS manufacturer, h.hardware ->> 'model' AS model,
+    left(r.custom_fields ->> 'assetTag', 255) AS "assetTag", left(r.custom_fields ->> 'inventoryId', 255) AS "inventoryId",
+    left(r.custom_fields ->> 'externalId', 255) AS "externalId", r.tags[1 : 200] AS tags,
+    ARRAY(SELECT m.group_id FROM ${GROUPS_OF_DEVICE} ORDER BY m.group_id LIMIT 500) AS "groupIds",
+    (SELECT count(*)::int FROM ${GROUPS_OF_DEVICE}) AS "groupTotal"`,
+  large: ['hostname', 'displayName', 'tags', 'groupIds'],
+  orgId: 'r.org_id',
+  siteId: 'r.site_id',
+  siteFilter: 'r.site_id',
+  from: `device r JOIN organization o ON o.id = r.org_id LEFT JOIN device_hardware h ON h.device_id = r.id`,
+  isLive: 'r.decommissioned_at IS NULL',
 };
 
 /** Takes the lock before it reads the clock: CASE evaluates its condition first, and both are volatile. */
@@ -40,7 +73,10 @@ const TAKE_SNAPSHOT = `
   SELECT CASE WHEN ${tryLockSql(`'rmm.provisioning.export.' || :partnerId`)}
               THEN date_trunc('milliseconds', clock_timestamp()) - interval '1 millisecond' END AS at`;
 
-/** Queries of exports, run as the partner that partner-gateway acts for. */
+/** SQL: an organization `o` whose records are exported. */
+export const IS_VISIBLE = `o.deleted_at IS NULL AND o.status IN ('active', 'trial')`;
+
+/** Queries of exports, run as the partner that partner-gateway acts for. SQL: measured pages of large tables. */
 @Injectable()
 export class ExportRepository {
   constructor(private readonly tenants: TenantDatabase) {}
@@ -52,38 +88,39 @@ export class ExportRepository {
     return row?.at ?? null;
   }
 
-  /** Returns up to one row more than the limit, by (id, orgId), or by (updatedAt, id, orgId) since a time. */
-  list<Row>(
-    resource: ExportResource,
-    { caller: acting, orgId, updatedSince, after, limit }: ExportRequest,
-    snapshotAt: string,
-  ): Promise<(Row & ExportRow)[]> {
-    const position = { afterId: after?.id ?? null, afterOrgId: after?.orgId ?? null };
-    const caller = tenantOf(acting);
-    const { partnerId } = caller.tenant;
-    const params = { partnerId, orgId, snapshotAt, ...position, limit: limit + 1 };
-    if (updatedSince === null) return this.tenants.read(caller, fullText(resource), params);
-    const afterUpdatedAt = after?.updatedAt ?? null;
-    return this.tenants.read(caller, incrementalText(resource), { ...params, updatedSince, afterUpdatedAt });
+  /** Returns a page by (id, orgId), or since a time by (updatedAt, id, orgId). */
+  async list<Row>(resource: ExportResource, request: ExportRequest, snapshotAt: string): Promise<ExportRows<Row>> {
+    const caller = tenantOf(request.caller);
+    const sql = limitBytes(textOf(resource, filterOf(request), request.updatedSince === null), {
+      columns: resource.large,
+      maxBytes: EXPORT_PAGE_BYTES,
+    });
+    const params = pageParams(sql, request, String(caller.tenant.partnerId), snapshotAt);
+    return toPage(await this.tenants.read<Row & ExportRow>(caller, sql, params), request.limit);
   }
 }
 
-function fullText({ orgId, ...resource }: ExportResource): string {
-  const page = `r.created_at <= :snapshotAt::timestamptz
-    AND (:afterId::uuid IS NULL OR (r.id, ${orgId}) > (:afterId::uuid, :afterOrgId::uuid))`;
-  return textOf({ orgId, ...resource }, page, `r.id, ${orgId}`);
-}
-
-function incrementalText({ orgId, ...resource }: ExportResource): string {
-  const page = `r.updated_at > :updatedSince::timestamptz AND r.updated_at <= :snapshotAt::timestamptz
-    AND (:afterId::uuid IS NULL
-         OR (r.updated_at, r.id, ${orgId}) > (:afterUpdatedAt::timestamptz, :afterId::uuid, :afterOrgId::uuid))`;
-  return textOf({ orgId, ...resource }, page, `r.updated_at, r.id, ${orgId}`);
-}
-
-const textOf = ({ columns, orgId, siteId, from }: ExportResource, page: string, order: string): string => `
-  SELECT r.id, ${orgId} AS "orgId", ${siteId} AS "siteId", r.updated_at AS "updatedAt", ${columns}
+/** An organization has one row of each id: positions need no organization. */
+function textOf(resource: ExportResource, filter: ExportFilter, isFull: boolean): string {
+  const { columns, orgId, siteId, from, isLive } = resource;
+  const [page, order] = isFull
+    ? ['r.created_at <= :snapshotAt::timestamptz AND r.id > :afterId::uuid', 'r.id']
+    : [
+        `r.updated_at <= :snapshotAt::timestamptz AND (r.updated_at, r.id) > (:afterUpdatedAt::timestamptz, :afterId::uuid)`,
+        'r.updated_at, r.id',
+      ];
+  return `
+  SELECT r.id, ${orgId} AS "orgId", ${siteId} AS "siteId", r.updated_at AS "updatedAt", NULL::timestamptz AS "sourceUpdatedAt",
+         ${columns}
     FROM ${from}
-   WHERE r.partner_id = :partnerId AND r.deleted_at IS NULL AND o.deleted_at IS NULL AND o.status IN ('active', 'trial')
-     AND (:orgId::uuid IS NULL OR ${orgId} = :orgId) AND ${page}
+   WHERE ${scopeOf(resource, filter)} AND ${isLive} AND ${IS_VISIBLE} AND ${page}
    ORDER BY ${order} LIMIT :limit`;
+}
+
+function scopeOf({ orgId, siteFilter }: ExportResource, filter: ExportFilter): string {
+  const ofOrganization = `${orgId} = :orgId::uuid AND r.partner_id = :partnerId::uuid`;
+  if (filter === 'partner') return 'r.partner_id = :partnerId::uuid';
+  if (filter === 'organization') return ofOrganization;
+  if (siteFilter === null) throw new Error('The resource is not filtered by site');
+  return `${siteFilter} = :siteId::uuid AND r.partner_id = :partnerId::uuid AND (:orgId::uuid IS NULL OR ${orgId} = :orgId::uuid)`;
+}

@@ -1,46 +1,162 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { tenantOf } from '@rmm/access';
-import type { ExportedOrganization, ExportedSite, ExportReply, ExportRequest } from '@rmm/contracts';
+import type {
+  ExportedAutomation,
+  ExportedBackupConfiguration,
+  ExportedBase,
+  ExportedConfigurationAssignment,
+  ExportedConfigurationPolicy,
+  ExportedCustomField,
+  ExportedCustomFieldValue,
+  ExportedDevice,
+  ExportedDeviceInventory,
+  ExportedDeviceRelationships,
+  ExportedDeviceSoftware,
+  ExportedOrganization,
+  ExportedScript,
+  ExportedSite,
+  ExportReply,
+  ExportRequest,
+} from '@rmm/contracts';
 import type { HasTenant } from '@rmm/persistence';
 import { UnavailableError } from '@rmm/service-kit';
-import { ExportRepository, ORGANIZATIONS, SITES, type ExportResource } from './export.repository.js';
+import { EXPORT_PAGE_BYTES, type ExportRow, type ExportRows } from './export-page.js';
+import { DEVICES, ExportRepository, ORGANIZATIONS, SITES, type ExportResource } from './export.repository.js';
+import { FieldValuePagesRepository } from './field-value-pages.repository.js';
+import {
+  AUTOMATIONS,
+  BACKUP_CONFIGURATIONS,
+  CONFIGURATION_ASSIGNMENTS,
+  CONFIGURATION_POLICIES,
+  CUSTOM_FIELDS,
+  DEVICE_INVENTORY,
+  DEVICE_RELATIONSHIPS,
+  DEVICE_SOFTWARE,
+  RecordPagesRepository,
+  SCRIPTS,
+  type RecordColumns,
+  type RecordResource,
+} from './record-pages.repository.js';
+import {
+  type CustomFieldRow,
+  type ScriptRow,
+  toCustomField,
+  toFieldValue,
+  toPublished,
+  toScript,
+} from './resources/definition-records.js';
+import {
+  type DeviceRow,
+  type InventoryRow,
+  type RelationshipsRow,
+  type SoftwareRow,
+  toDevice,
+  toDeviceInventory,
+  toDeviceRelationships,
+  toDeviceSoftware,
+} from './resources/device-records.js';
 
 const SNAPSHOT_ATTEMPTS = 100;
 const SNAPSHOT_PAUSE_MS = 20;
 
+type Page<T> = Promise<ExportReply<T>>;
+
 /** Exports records page by page, in full or as changes since a time. @see docs/reference/partner-interface.md */
 @Injectable()
 export class ExportService {
-  constructor(private readonly repository: ExportRepository) {}
+  constructor(
+    private readonly tables: ExportRepository,
+    private readonly records: RecordPagesRepository,
+    private readonly fieldValues: FieldValuePagesRepository,
+  ) {}
 
-  listOrganizations(request: ExportRequest): Promise<ExportReply<ExportedOrganization>> {
-    return this.list(ORGANIZATIONS, request, ({ name, slug, type, status }: ExportedOrganization) => {
+  listOrganizations(request: ExportRequest): Page<ExportedOrganization> {
+    return this.listTable(ORGANIZATIONS, request, ({ name, slug, type, status }: ExportedOrganization) => {
       return { name, slug, type, status };
     });
   }
 
-  listSites(request: ExportRequest): Promise<ExportReply<ExportedSite>> {
-    return this.list(SITES, request, ({ name, timezone, address, contact }: ExportedSite) => {
+  listSites(request: ExportRequest): Page<ExportedSite> {
+    return this.listTable(SITES, request, ({ name, timezone, address, contact }: ExportedSite) => {
       return { name, timezone, address, contact };
     });
   }
 
-  private async list<T extends object>(
+  listDevices(request: ExportRequest): Page<ExportedDevice> {
+    return this.listTable<DeviceRow, ExportedDevice>(DEVICES, request, toDevice);
+  }
+
+  listDeviceInventory(request: ExportRequest): Page<ExportedDeviceInventory> {
+    return this.listRecords<InventoryRow, ExportedDeviceInventory>(DEVICE_INVENTORY, request, toDeviceInventory);
+  }
+
+  listDeviceSoftware(request: ExportRequest): Page<ExportedDeviceSoftware> {
+    return this.listRecords<SoftwareRow, ExportedDeviceSoftware>(DEVICE_SOFTWARE, request, toDeviceSoftware);
+  }
+
+  listDeviceRelationships(request: ExportRequest): Page<ExportedDeviceRelationships> {
+    return this.listRecords<RelationshipsRow, ExportedDeviceRelationships>(
+      DEVICE_RELATIONSHIPS,
+      request,
+      toDeviceRelationships,
+    );
+  }
+
+  listConfigurationPolicies(request: ExportRequest): Page<ExportedConfigurationPolicy> {
+    return this.listRecords(CONFIGURATION_POLICIES, request, toPublished<ExportedConfigurationPolicy>);
+  }
+
+  listConfigurationAssignments(request: ExportRequest): Page<ExportedConfigurationAssignment> {
+    return this.listRecords(CONFIGURATION_ASSIGNMENTS, request, toPublished<ExportedConfigurationAssignment>);
+  }
+
+  listAutomations(request: ExportRequest): Page<ExportedAutomation> {
+    return this.listRecords(AUTOMATIONS, request, toPublished<ExportedAutomation>);
+  }
+
+  listScripts(request: ExportRequest): Page<ExportedScript> {
+    return this.listRecords<ScriptRow, ExportedScript>(SCRIPTS, request, toScript);
+  }
+
+  listBackupConfigurations(request: ExportRequest): Page<ExportedBackupConfiguration> {
+    return this.listRecords(BACKUP_CONFIGURATIONS, request, toPublished<ExportedBackupConfiguration>);
+  }
+
+  listCustomFields(request: ExportRequest): Page<ExportedCustomField> {
+    return this.listRecords<CustomFieldRow, ExportedCustomField>(CUSTOM_FIELDS, request, toCustomField);
+  }
+
+  listCustomFieldValues(request: ExportRequest): Page<ExportedCustomFieldValue> {
+    return this.list(request, (snapshotAt) => this.fieldValues.list(request, snapshotAt), toFieldValue);
+  }
+
+  private listTable<Row, T extends object>(
     resource: ExportResource,
     request: ExportRequest,
-    toRecord: (row: T) => T,
-  ): Promise<ExportReply<T>> {
+    toRecord: (row: Row & ExportRow) => T,
+  ): Page<T> {
+    return this.list(request, (snapshotAt) => this.tables.list<Row>(resource, request, snapshotAt), toRecord);
+  }
+
+  private listRecords<Row, T extends object>(
+    resource: RecordResource,
+    request: ExportRequest,
+    toRecord: (row: Row & RecordColumns & ExportRow) => T,
+  ): Page<T> {
+    return this.list(request, (snapshotAt) => this.records.list<Row>(resource, request, snapshotAt), toRecord);
+  }
+
+  private async list<Row, T extends object>(
+    request: ExportRequest,
+    read: (snapshotAt: string) => Promise<ExportRows<Row>>,
+    toRecord: (row: Row & ExportRow) => T,
+  ): Page<T> {
     const snapshotAt = request.snapshotAt ?? (await this.takeSnapshot(tenantOf(request.caller))).toISOString();
-    const rows = await this.repository.list<T>(resource, request, snapshotAt);
-    const records = rows.slice(0, request.limit).map((row) => ({
-      ...toRecord(row),
-      id: row.id,
-      orgId: row.orgId,
-      siteId: row.siteId,
-      sourceUpdatedAt: row.updatedAt.toISOString(),
-    }));
-    return { snapshotAt, records, hasMore: rows.length > request.limit };
+    const { rows, hasMore } = await read(snapshotAt);
+    const records = rows.map((row) => ({ ...toRecord(row), ...baseOf(row) }));
+    const included = withinReply(records);
+    return { snapshotAt, records: included, hasMore: hasMore || included.length < records.length };
   }
 
   /**
@@ -54,10 +170,29 @@ export class ExportService {
    */
   private async takeSnapshot(caller: HasTenant): Promise<Date> {
     for (let attempt = 0; attempt < SNAPSHOT_ATTEMPTS; attempt += 1) {
-      const at = await this.repository.findSnapshotTime(caller);
+      const at = await this.tables.findSnapshotTime(caller);
       if (at) return at;
       await sleep(SNAPSHOT_PAUSE_MS);
     }
     throw new UnavailableError(undefined, { logDetails: { reason: 'no snapshot while the partner is written to' } });
   }
+}
+
+/** A published record has the time of its publisher, and in addition the stamp by which it is ordered. */
+const baseOf = ({ id, orgId, siteId, updatedAt, sourceUpdatedAt }: ExportRow): ExportedBase => ({
+  id,
+  orgId,
+  siteId,
+  sourceUpdatedAt: (sourceUpdatedAt ?? updatedAt).toISOString(),
+  ...(sourceUpdatedAt && { changedAt: updatedAt.toISOString() }),
+});
+
+/** Returns the first records that fit into a reply, at least one. */
+function withinReply<T>(records: T[]): T[] {
+  let bytes = 0;
+  const end = records.findIndex((record, index) => {
+    bytes += Buffer.byteLength(JSON.stringify(record));
+    return bytes > EXPORT_PAGE_BYTES && index > 0;
+  });
+  return end === -1 ? records : records.slice(0, end);
 }

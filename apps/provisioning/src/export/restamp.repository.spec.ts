@@ -19,7 +19,8 @@ describe('RestampRepository', () => {
       await database.admin.query<{ stamp: string }>(
         `SELECT updated_at::text AS stamp FROM site WHERE org_id = $1
          UNION ALL SELECT updated_at::text FROM device WHERE org_id = $1
-         UNION ALL SELECT updated_at::text FROM device_hardware WHERE org_id = $1`,
+         UNION ALL SELECT updated_at::text FROM device_hardware WHERE org_id = $1
+         UNION ALL SELECT updated_at::text FROM export_record WHERE org_id = $1`,
         [orgId],
       )
     ).rows.map(({ stamp }) => stamp);
@@ -42,7 +43,7 @@ describe('RestampRepository', () => {
     await setStatus(orgId, 'active');
     expect(await stampAll(2)).toBeGreaterThanOrEqual(6);
     const after = await stampsOf(orgId);
-    expect(after).toHaveLength(9);
+    expect(after).toHaveLength(15);
     const latest = before.toSorted().at(-1) ?? '';
     expect(after.every((stamp) => stamp > latest)).toBe(true);
     expect(await stampsOf(other)).toEqual(untouched);

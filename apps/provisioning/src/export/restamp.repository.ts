@@ -11,6 +11,7 @@ const STAMPED_TABLES = {
   device_network: 'device_id',
   device_software: 'device_id',
   device_posture: 'device_id',
+  export_record: 'record_key',
 } as const;
 
 interface Restamp {

@@ -39,7 +39,7 @@ async function run(
     remainingCap: remainingCap ?? null,
   };
   let ids = 0;
-  const plan = planImport((await parseImportRows(rows)).rows, state);
+  const plan = await planImport((await parseImportRows(rows)).rows, state);
   const decisions = await decideImport(plan, state, mode, () => `new-${(ids += 1)}`);
   return {
     decisions,

@@ -23,7 +23,7 @@ const stateOf = (...organizations: KnownOrganization[]): ImportState => ({
 
 describe('planImport', () => {
   it('groups rows by external id, and by name regardless of spacing and case', async () => {
-    const groups = planImport(
+    const groups = await planImport(
       await rowsOf(
         { organization: 'Acme', externalId: '1', site: 'North' },
         { organization: 'ACME ', externalId: '1', site: 'South' },
@@ -43,7 +43,7 @@ describe('planImport', () => {
   });
 
   it('separates equal ids of two systems', async () => {
-    const groups = planImport(
+    const groups = await planImport(
       await rowsOf(
         { organization: 'A', externalId: '1', externalSystem: 'halo' },
         { organization: 'B', externalId: '1' },
@@ -56,13 +56,13 @@ describe('planImport', () => {
   it('prefers the link over the name', async () => {
     const linked = organization({ id: 'o1', name: 'Renamed', links: [{ system: 'csv', externalId: '1' }] });
     const named = organization({ id: 'o2', name: 'Acme' });
-    const [group] = planImport(await rowsOf({ organization: 'Acme', externalId: '1' }), stateOf(linked, named));
+    const [group] = await planImport(await rowsOf({ organization: 'Acme', externalId: '1' }), stateOf(linked, named));
     expect(group).toMatchObject({ annotation: 'link-match', matchedBy: 'link', match: linked, slug: 'renamed' });
   });
 
   it('reports that a name match is already linked in the same system', async () => {
     const named = organization({ id: 'o1', name: 'Acme', links: [{ system: 'csv', externalId: '9' }] });
-    const [same, other] = planImport(
+    const [same, other] = await planImport(
       await rowsOf(
         { organization: 'acme', externalId: '1' },
         { organization: 'acme', externalId: '1', externalSystem: 'halo' },
@@ -75,7 +75,7 @@ describe('planImport', () => {
 
   it('matches a soft-deleted organization by link and by name, a live one first', async () => {
     const gone = organization({ id: 'o1', name: 'Acme', deleted: true, links: [{ system: 'csv', externalId: '1' }] });
-    const [byLink, byName] = planImport(
+    const [byLink, byName] = await planImport(
       await rowsOf({ organization: 'Other', externalId: '1' }, { organization: 'Acme' }),
       stateOf(gone),
     );
@@ -83,14 +83,14 @@ describe('planImport', () => {
     expect(byName).toMatchObject({ annotation: 'matched-soft-deleted', matchedBy: 'name' });
 
     const live = organization({ id: 'o2', name: 'Acme' });
-    expect(planImport(await rowsOf({ organization: 'Acme' }), stateOf(gone, live))[0]).toMatchObject({
+    expect((await planImport(await rowsOf({ organization: 'Acme' }), stateOf(gone, live)))[0]).toMatchObject({
       annotation: 'name-match',
       match: live,
     });
   });
 
   it('reports a conflict with its rows for one external id with two names', async () => {
-    const groups = planImport(
+    const groups = await planImport(
       await rowsOf({ organization: 'Acme', externalId: '1' }, { organization: 'Beta', externalId: '1' }),
       stateOf(),
     );
@@ -104,14 +104,14 @@ describe('planImport', () => {
       organization({ id: 'o1', name: 'Acme' }),
       organization({ id: 'o2', name: 'Acme', slug: 'acme-2' }),
     );
-    expect(planImport(await rowsOf({ organization: 'Acme' }), state)[0]).toMatchObject({
+    expect((await planImport(await rowsOf({ organization: 'Acme' }), state))[0]).toMatchObject({
       annotation: 'conflict',
       match: null,
     });
   });
 
   it('reports a conflict for a new name with and without an external id', async () => {
-    const groups = planImport(
+    const groups = await planImport(
       await rowsOf({ organization: 'Acme' }, { organization: 'Acme', externalId: '1' }),
       stateOf(),
     );
@@ -120,10 +120,24 @@ describe('planImport', () => {
   });
 
   it('proposes slugs that are unique among stored and proposed ones', async () => {
-    const groups = planImport(
+    const groups = await planImport(
       await rowsOf({ organization: 'Acme!', externalId: '1' }, { organization: 'Acme?', externalId: '2' }),
       stateOf(organization({ id: 'o1', name: 'Acme' })),
     );
     expect(groups.map((group) => group.slug)).toEqual(['acme-2', 'acme-3']);
+  });
+
+  it('lets other work of the process run while it plans many rows', async () => {
+    const [row] = await rowsOf({ organization: 'Acme' });
+    const rows = Array.from({ length: 50_000 }, (_, index) => ({
+      ...row,
+      ...{ index, nameKey: `acme ${index}`, slug: `acme${index}` },
+    }));
+    let ticks = 0;
+    const count = setInterval(() => (ticks += 1), 1);
+    const groups = await planImport(rows, stateOf());
+    clearInterval(count);
+    expect(groups).toHaveLength(50_000);
+    expect(ticks).toBeGreaterThan(1);
   });
 });

@@ -1,3 +1,4 @@
+import { forEachYielding, mapYielding } from '@rmm/service-kit';
 import { uniqueSlug } from '@rmm/validation';
 import type { Annotation, ImportRow } from './import-rows.js';
 import type { ImportState, KnownOrganization } from './import-state.types.js';
@@ -26,15 +27,15 @@ export const linkKey = (system: string, externalId: string): string => JSON.stri
 const rowNumbers = (rows: readonly ImportRow[]): string => rows.map((row) => row.index).join(', ');
 
 /**
- * Groups rows by organization and determines the effect of an import on each group.
+ * Groups rows by organization and determines the effect of an import on each group, without blocking the event loop.
  * A pure function, shared by preview and commit: the same rows and state give the same plan.
  * @see docs/reference/provisioning.md
  */
-export function planImport(rows: readonly ImportRow[], state: ImportState): PlannedGroup[] {
+export async function planImport(rows: readonly ImportRow[], state: ImportState): Promise<PlannedGroup[]> {
   const known = new OrganizationIndex(state);
-  const groups = groupRows(rows).map((group) => annotate(group, known));
+  const groups = await mapYielding(groupRows(rows), (group) => annotate(group, known));
   refuseAmbiguousNames(groups);
-  proposeSlugs(groups, state);
+  await proposeSlugs(groups, state);
   return groups;
 }
 
@@ -127,11 +128,11 @@ function refuseAmbiguousNames(groups: PlannedGroup[]): void {
   });
 }
 
-function proposeSlugs(groups: PlannedGroup[], state: ImportState): void {
+function proposeSlugs(groups: readonly PlannedGroup[], state: ImportState): Promise<void> {
   const taken = new Set(state.takenSlugs);
-  for (const group of groups) {
-    if (group.annotation !== 'create') continue;
+  return forEachYielding(groups, (group) => {
+    if (group.annotation !== 'create') return;
     group.slug = uniqueSlug(group.rows[0].slug, (slug) => taken.has(slug));
     taken.add(group.slug);
-  }
+  });
 }

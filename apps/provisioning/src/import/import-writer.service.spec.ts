@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { AuditTrail, Outbox } from '@rmm/messaging';
 import type { TenantTransaction } from '@rmm/persistence';
 import { ConflictError, type Logger } from '@rmm/service-kit';
+import type { ImportJournalService } from '../import-runs/journal/import-journal.service.js';
 import type { GroupWrites } from './import-changes.js';
 import type { GroupDecision } from './import-decision.policy.js';
 import type { PlannedGroup } from './import-plan.policy.js';
@@ -9,8 +10,20 @@ import { ImportWriterService } from './import-writer.service.js';
 import type { ImportScope } from './import.events.js';
 import type { ImportRepository } from './import.repository.js';
 
-const SCOPE = { partnerId: 'p-1', caller: { actor: { type: 'user', id: 'u-1' } } } as unknown as ImportScope;
-const NOTHING_WRITTEN = { organizations: [], reactivated: [], newSites: [], patchedSites: [], links: [] };
+const SCOPE = {
+  partnerId: 'p-1',
+  connectionId: null,
+  runId: 'r-1',
+  caller: { actor: { type: 'user', id: 'u-1' } },
+} as unknown as ImportScope;
+const NOTHING_WRITTEN = {
+  organizations: [],
+  reactivated: [],
+  newSites: [],
+  patchedSites: [],
+  links: [],
+  movedLinks: [],
+};
 
 describe('ImportWriterService', () => {
   let attempts: string[][];
@@ -34,9 +47,10 @@ describe('ImportWriterService', () => {
       },
       findLinkedId: () => Promise.resolve(linkedId),
     } as unknown as ImportRepository;
+    const journal = { record: () => Promise.resolve() } as unknown as ImportJournalService;
     const outbox = { publish: () => Promise.resolve((published += 1)) } as unknown as Outbox;
     const logger = { debug: () => undefined, error: () => undefined } as unknown as Logger;
-    writer = new ImportWriterService(repository, outbox, {} as AuditTrail, logger);
+    writer = new ImportWriterService(repository, journal, outbox, {} as AuditTrail, logger);
   });
 
   function decisionOf(name: string, index = 0): GroupDecision {
@@ -53,14 +67,14 @@ describe('ImportWriterService', () => {
 
   it('writes all groups and their messages at once', async () => {
     const decisions = ['a', 'b', 'c'].map(decisionOf);
-    expect(await writer.apply(tx, SCOPE, decisions)).toBe(decisions);
+    expect(await writer.apply(tx, SCOPE, decisions)).toEqual(decisions);
     expect(attempts).toEqual([['a', 'b', 'c']]);
     expect(published).toBe(1);
   });
 
   it('writes nothing when no decision has writes', async () => {
     const decisions = [{ ...decisionOf('a'), writes: null }];
-    expect(await writer.apply(tx, SCOPE, decisions)).toBe(decisions);
+    expect(await writer.apply(tx, SCOPE, decisions)).toEqual(decisions);
     expect(attempts).toEqual([]);
   });
 

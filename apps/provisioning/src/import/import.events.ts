@@ -1,14 +1,14 @@
 import type { Caller } from '@rmm/access';
 import type { AuditAction } from '@rmm/contracts';
 import type { AuditedResource, AuditTrail, OutgoingMessage } from '@rmm/messaging';
-import { organizationEvent } from '../organizations/organization.events.js';
-import { siteEvent } from '../sites/site.events.js';
-import type { WrittenRows } from './import.repository.js';
+import { organizationEvents } from '../organizations/organization.events.js';
+import { siteEvents } from '../sites/site.events.js';
+import type { ImportTarget, WrittenRows } from './import.repository.js';
 
-/** The caller and the partner of one import. */
-export interface ImportScope {
+/** The caller, the target and the run of one import. */
+export interface ImportScope extends ImportTarget {
   caller: Caller;
-  partnerId: string;
+  runId: string;
 }
 
 /**
@@ -17,20 +17,20 @@ export interface ImportScope {
  */
 export function* importMessages(
   audit: Pick<AuditTrail, 'toMessage'>,
-  { caller, partnerId }: ImportScope,
+  { caller, partnerId, connectionId }: ImportScope,
   written: WrittenRows,
 ): Generator<OutgoingMessage> {
   const { actor } = caller;
-  const entries = new AuditEntries(audit, caller, partnerId);
+  const entries = new AuditEntries(audit, caller, { partnerId, connectionId });
   const created = new Set(written.organizations.map((row) => row.id));
   const linksOf = groupBy(written.links, (link) => link.orgId);
   const sitesOf = groupBy(written.newSites, (site) => site.orgId);
   const addedLinks = written.links.filter((link) => !created.has(link.orgId));
   const addedSites = written.newSites.filter((site) => !created.has(site.orgId));
-  for (const row of written.organizations) yield organizationEvent('organization.created', row, actor);
-  for (const row of written.reactivated) yield organizationEvent('organization.updated', row, actor);
-  for (const row of written.newSites) yield siteEvent('site.created', row, actor);
-  for (const row of written.patchedSites) yield siteEvent('site.updated', row, actor);
+  for (const row of written.organizations) yield* organizationEvents('organization.created', row, actor);
+  for (const row of written.reactivated) yield* organizationEvents('organization.updated', row, actor);
+  for (const row of written.newSites) yield* siteEvents('site.created', row, actor);
+  for (const row of written.patchedSites) yield* siteEvents('site.updated', row, actor);
   for (const row of written.organizations) {
     yield entries.forOrganization('organization.create', row.id, row.name, {
       slug: row.slug,
@@ -53,7 +53,7 @@ class AuditEntries {
   constructor(
     private readonly audit: Pick<AuditTrail, 'toMessage'>,
     private readonly caller: Caller,
-    private readonly partnerId: string,
+    private readonly target: ImportTarget,
   ) {}
 
   forOrganization(
@@ -70,8 +70,9 @@ class AuditEntries {
   }
 
   private entry(action: AuditAction, resource: AuditedResource, details: Record<string, unknown>): OutgoingMessage {
-    const { partnerId } = this;
-    return this.audit.toMessage(this.caller, action, { ...resource, partnerId }, { source: 'import', ...details });
+    const { partnerId, connectionId } = this.target;
+    const source = connectionId === null ? { source: 'import' } : { source: 'psa_import', connectionId };
+    return this.audit.toMessage(this.caller, action, { ...resource, partnerId }, { ...source, ...details });
   }
 }
 

@@ -24,8 +24,11 @@ export function toPreviewedRows(given: readonly unknown[], groups: readonly Plan
   return rows;
 }
 
+/** The lists of a response, and those of one chunk of a file. */
+export type ImportLists = Omit<ImportResultDto, 'warnings' | 'runId'>;
+
 /** Maps decisions to the lists of the response, each in the order of the rows. */
-export const toImportResult = (decisions: readonly GroupDecision[]): Omit<ImportResultDto, 'warnings'> => ({
+export const toImportResult = (decisions: readonly GroupDecision[]): ImportLists => ({
   imported: decisions.flatMap((decision) => decision.imported).sort(byIndex),
   updated: decisions.flatMap((decision) => decision.updated).sort(byIndex),
   skipped: decisions.flatMap((decision) => decision.skipped).sort(byIndex),

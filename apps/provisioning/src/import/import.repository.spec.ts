@@ -16,6 +16,7 @@ describe('ImportRepository', () => {
   }, 60_000);
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
+  const target = () => ({ partnerId, connectionId: null });
 
   const site = (orgId: string, name: string) => ({
     id: randomUUID(),
@@ -35,7 +36,7 @@ describe('ImportRepository', () => {
     ...over,
   });
   const write = (writes: GroupWrites[]) =>
-    database.tenants.transaction(partnerCaller(partnerId), (tx) => repository.write(tx, partnerId, writes));
+    database.tenants.transaction(partnerCaller(partnerId), (tx) => repository.write(tx, target(), writes));
 
   it('writes organizations, links and sites and returns them with their versions', async () => {
     const id = randomUUID();
@@ -49,7 +50,7 @@ describe('ImportRepository', () => {
     expect(written.organizations).toMatchObject([{ id, partnerId, slug: 'acme', version: '1', deletedAt: null }]);
     expect(written.newSites).toMatchObject([{ orgId: id, name: 'Main', version: '1' }]);
     const linked = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
-      repository.findLinkedId(tx, partnerId, { system: 'csv', externalId: '7' }),
+      repository.findLinkedId(tx, target(), { system: 'csv', externalId: '7' }),
     );
     expect(linked).toBe(id);
   });
@@ -59,7 +60,7 @@ describe('ImportRepository', () => {
     await database.admin.query('UPDATE organization SET deleted_at = now(), erased_at = now() WHERE id = $1', [id]);
     const { rows } = await parseImportRows([{ organization: 'Erased organization' }]);
     const state = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
-      repository.loadState(tx, partnerId, rows, null),
+      repository.loadState(tx, target(), rows, null),
     );
     expect(state.organizations).toEqual([]);
     expect((await write([buildWrites({ reactivated: [{ id, slug: 'again' }] })])).reactivated).toEqual([]);
@@ -88,7 +89,7 @@ describe('ImportRepository', () => {
     await write([buildWrites({ links: [{ orgId: linked, system: 'csv', externalId: '9', moved: false }] })]);
     const { rows } = await parseImportRows([{ organization: 'ACME' }, { organization: 'New', externalId: '9' }]);
     const state = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
-      repository.loadState(tx, partnerId, rows, 3),
+      repository.loadState(tx, target(), rows, 3),
     );
     expect(state.organizations.map(({ id }) => id).sort()).toEqual([named, linked].sort());
     expect(state.takenSlugs).toEqual(new Set(['acme']));

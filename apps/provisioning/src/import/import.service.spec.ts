@@ -111,8 +111,8 @@ describe('/orgs/import', () => {
     expect(await countOf('site', partnerId)).toBe(1_010);
     expect(many.others).toBe(few.others);
     expect(many.others).toBeLessThanOrEqual(13);
-    // 3,000 messages, 200 in each statement, so that the event loop is free in between
-    expect([few.messages, many.messages]).toEqual([1, 15]);
+    // 5,000 messages, 100 in each statement, so that the event loop is free in between
+    expect([few.messages, many.messages]).toEqual([1, 50]);
   });
 
   it('fills the cap exactly when two imports race', async () => {
@@ -405,9 +405,20 @@ describe('/orgs/import', () => {
     expect(new Set(statuses)).toEqual(new Set([200, 429]));
     expect(most).toBeLessThanOrEqual(2);
     const refused = responses.find(({ status }) => status === 429);
-    expect([refused?.body.code, refused?.headers['retry-after']]).toEqual(['rate_limited', '2']);
+    expect(refused?.body.code).toBe('rate_limited');
+    expect(['2', '3', '4']).toContain(refused?.headers['retry-after']);
     expect((await busy.client.post('/orgs/import', { rows: customers(1) })).status).toBe(200);
   }, 60_000);
+
+  it('counts the imports of platform administrators for the partner that they name', async () => {
+    const { partnerId } = await freshPartner({ maxOrganizations: 5_000 });
+    const admins = await Promise.all([1, 2, 3].map(() => testApp.clientFor({ scope: 'system' })));
+    const send = (admin: (typeof admins)[number], nth: number) =>
+      admin.post('/orgs/import', { partnerId, rows: customers(500, 1 + 500 * nth) });
+    const statuses = (await Promise.all(admins.map(send))).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([200, 200, 429]);
+    expect((await send(admins[0], 9)).status).toBe(200);
+  });
 
   it('has imported nothing when it was answered 503 for lateness', async () => {
     const { client, partnerId } = await freshPartner();

@@ -2,17 +2,41 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { PartnerAccessDenied, PartnerDirectory, type Caller, type DirectoryPartner } from '@rmm/access';
 import { Idempotency, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { ValidationError } from '@rmm/service-kit';
+import { ConcurrencyLimits } from '@rmm/rate-limits';
+import type { ImportSource } from '../import-runs/import-run.entity.js';
+import { ImportJournalService } from '../import-runs/journal/import-journal.service.js';
+import { CONCURRENT_IMPORTS_OF_NAMED_PARTNER } from '../limits.js';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { organizationsLock, PartnersRepository } from '../partners/partners.repository.js';
 import type { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import type { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
-import { decideImport } from './import-decision.policy.js';
-import { planImport } from './import-plan.policy.js';
-import { parseImportRows, type ImportRow, type ParsedRows } from './import-rows.js';
+import { decideImport, type ImportMode } from './import-decision.policy.js';
+import { planImport, type PlannedGroup } from './import-plan.policy.js';
+import { parseImportRows, type ImportRow } from './import-rows.js';
 import { ImportWriterService } from './import-writer.service.js';
-import { toImportResult, toPreviewedRows } from './import.mapper.js';
-import { ImportRepository } from './import.repository.js';
+import { type ImportLists, toImportResult, toPreviewedRows } from './import.mapper.js';
+import { ImportRepository, type ImportTarget } from './import.repository.js';
+import { acceptRows } from './row-reader.js';
+
+/** Rows of an import and the target they are for. */
+export interface ImportRequest extends ImportTarget {
+  rows: readonly unknown[];
+}
+
+export interface ImportCommit extends ImportRequest {
+  mode: ImportMode;
+  /** `rows` or, with a connection, `psa` when absent. */
+  source?: ImportSource;
+  /** Runs in the transaction of the import, after its rows are written; not for a replayed response. */
+  onWritten?: (tx: TenantTransaction, result: ImportResultDto) => Promise<void>;
+}
+
+/** The caller, the target and the run of rows that are written. */
+export interface WriteScope extends Pick<ImportTarget, 'connectionId'> {
+  caller: Caller;
+  partner: DirectoryPartner;
+  runId: string;
+}
 
 /** Imports organizations and their sites in bulk. Preview and commit share the plan. */
 @Injectable()
@@ -23,58 +47,114 @@ export class ImportService {
     private readonly partners: PartnerDirectory,
     private readonly counters: PartnersRepository,
     private readonly writer: ImportWriterService,
+    private readonly journal: ImportJournalService,
     private readonly idempotency: Idempotency,
+    private readonly concurrency: ConcurrencyLimits,
   ) {}
 
-  /**
-   * Returns the effect of an import on each row; writes nothing.
-   * @throws ValidationError, PartnerAccessDenied
-   */
-  async preview(caller: Caller, dto: PreviewImportDto): Promise<ImportPreviewDto> {
-    const partner = await this.getPartner(resolvePartnerId(caller, dto.partnerId));
-    const { rows, warnings } = await readRows(dto.rows);
-    const groups = await this.tenants.transaction(caller, async (tx) =>
-      planImport(rows, await this.loadState(tx, partner, rows)),
-    );
-    return { rows: toPreviewedRows(dto.rows, groups), warnings };
+  /** See `previewRows`. */
+  preview(caller: Caller, dto: PreviewImportDto): Promise<ImportPreviewDto> {
+    const partnerId = resolvePartnerId(caller, dto.partnerId);
+    return this.previewRows(caller, { partnerId, connectionId: null, rows: dto.rows });
+  }
+
+  /** See `commitRows`. */
+  commit(caller: Caller, dto: CommitImportDto): Promise<ImportResultDto> {
+    const partnerId = resolvePartnerId(caller, dto.partnerId);
+    return this.commitRows(caller, { partnerId, connectionId: null, rows: dto.rows, mode: dto.mode ?? 'skip' });
   }
 
   /**
-   * Plans again under the lock of the partner and writes one set of rows after the other. A group that cannot be
-   * imported is reported for each of its rows. A repeated request with the same idempotency key gets the same result.
-   * @throws ValidationError, PartnerAccessDenied, UnavailableError
+   * Returns the effect of an import on each row; writes nothing.
+   * @throws ValidationError, PartnerAccessDenied, RateLimitedError
    */
-  async commit(caller: Caller, dto: CommitImportDto): Promise<ImportResultDto> {
-    const partner = await this.getPartner(resolvePartnerId(caller, dto.partnerId));
+  async previewRows(caller: Caller, request: ImportRequest): Promise<ImportPreviewDto> {
+    const partner = await this.getPartner(request.partnerId);
+    return this.withinLimit(caller, partner.partnerId, async () => {
+      const { rows, warnings } = await acceptRows(parseImportRows(request.rows));
+      const state = await this.tenants.transaction(caller, (tx) => this.loadState(tx, partner, request, rows));
+      return { rows: toPreviewedRows(request.rows, await planImport(rows, state)), warnings };
+    });
+  }
+
+  /**
+   * Plans again under the lock of the partner and writes one set of rows after the other, as a run that can be undone. A
+   * group that cannot be imported is reported for each of its rows. A repeated request with the same idempotency key gets
+   * the same result.
+   * @throws ValidationError, PartnerAccessDenied, RateLimitedError, UnavailableError
+   */
+  async commitRows(caller: Caller, request: ImportCommit): Promise<ImportResultDto> {
+    const partner = await this.getPartner(request.partnerId);
+    return this.withinLimit(caller, partner.partnerId, () => this.write(caller, partner, request));
+  }
+
+  /**
+   * Returns the plan of rows that were read; writes nothing. For rows of files, which are planned in chunks.
+   * @throws PartnerAccessDenied
+   */
+  async planRows(caller: Caller, target: ImportTarget, rows: readonly ImportRow[]): Promise<PlannedGroup[]> {
+    const partner = await this.getPartner(target.partnerId);
+    const state = await this.tenants.transaction(caller, (tx) => this.loadState(tx, partner, target, rows));
+    return planImport(rows, state);
+  }
+
+  /** Plans and writes rows in a transaction that has the lock of the partner, and records the changes in the journal of a run. */
+  async writeRows(
+    tx: TenantTransaction,
+    { caller, partner, connectionId, runId }: WriteScope,
+    rows: readonly ImportRow[],
+    mode: ImportMode,
+  ): Promise<ImportLists> {
     const { partnerId } = partner;
-    const { rows, warnings } = await readRows(dto.rows);
+    const state = await this.loadState(tx, partner, { partnerId, connectionId }, rows);
+    const decided = await decideImport(await planImport(rows, state), state, mode, randomUUID);
+    return toImportResult(await this.writer.apply(tx, { caller, partnerId, connectionId, runId }, decided));
+  }
+
+  private async write(caller: Caller, partner: DirectoryPartner, request: ImportCommit): Promise<ImportResultDto> {
+    const { partnerId, connectionId, mode, onWritten } = request;
+    const source = request.source ?? (connectionId === null ? 'rows' : 'psa');
+    const { rows, warnings } = await acceptRows(parseImportRows(request.rows));
     const run = async (tx: TenantTransaction): Promise<ImportResultDto> => {
-      const state = await this.loadState(tx, partner, rows);
-      const decided = await decideImport(planImport(rows, state), state, dto.mode ?? 'skip', randomUUID);
-      return { ...toImportResult(await this.writer.apply(tx, { caller, partnerId }, decided)), warnings };
+      const run = { partnerId, kind: 'organizations', source, connectionId, mode, total: rows.length } as const;
+      const journal = await this.journal.begin(tx, caller, run);
+      const { runId } = journal;
+      const lists = await this.writeRows(tx, { caller, partner, connectionId, runId }, rows, mode);
+      await this.journal.finish(tx, journal, lists);
+      const result = { ...lists, warnings, runId };
+      await onWritten?.(tx, result);
+      return result;
     };
     return this.tenants.lockedTransaction(caller, organizationsLock(partnerId), (tx) =>
       this.idempotency.once(tx, () => run(tx)),
     );
   }
 
+  /**
+   * Counts the imports of a platform administrator for the partner too, which only the body names: the limit of the route
+   * counts them for the administrator, since it applies before the body is parsed.
+   * @throws RateLimitedError
+   */
+  private withinLimit<T>(caller: Caller, partnerId: string, work: () => Promise<T>): Promise<T> {
+    return caller.tenant.scope === 'system'
+      ? this.concurrency.run(CONCURRENT_IMPORTS_OF_NAMED_PARTNER, partnerId, work)
+      : work();
+  }
+
   /** @throws PartnerAccessDenied  also for an unknown partner; UnavailableError when its cap is not known */
-  private async getPartner(partnerId: string): Promise<DirectoryPartner> {
+  async getPartner(partnerId: string): Promise<DirectoryPartner> {
     const partner = await this.partners.find(partnerId);
     if (!partner) throw new PartnerAccessDenied();
     return partner;
   }
 
-  private async loadState(tx: TenantTransaction, partner: DirectoryPartner, rows: readonly ImportRow[]) {
-    const { partnerId, maxOrganizations: cap } = partner;
+  private async loadState(
+    tx: TenantTransaction,
+    { partnerId, maxOrganizations: cap }: DirectoryPartner,
+    { connectionId }: ImportTarget,
+    rows: readonly ImportRow[],
+  ) {
     const remaining = cap === null ? null : Math.max(0, cap - (await this.counters.countOrganizations(tx, partnerId)));
-    return this.repository.loadState(tx, partnerId, rows, remaining);
+    return this.repository.loadState(tx, { partnerId, connectionId }, rows, remaining);
   }
-}
-
-/** @throws ValidationError  with the problems of all rows */
-async function readRows(given: readonly unknown[]): Promise<Omit<ParsedRows, 'problems'>> {
-  const { rows, warnings, problems } = await parseImportRows(given);
-  if (Object.keys(problems).length > 0) throw new ValidationError(undefined, { fieldErrors: problems });
-  return { rows, warnings };
 }

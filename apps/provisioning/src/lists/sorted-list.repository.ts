@@ -9,45 +9,62 @@ import {
   type TenantDatabase,
 } from '@rmm/persistence';
 import type { ProvisioningConfig } from '../config.js';
-import type { SortedPageQueryDto } from './dto/sorted-page-query.dto.js';
+import type { Direction, ListSort, OrderedPageQueryDto } from './dto/sorted-page-query.dto.js';
 import type { SortedPaginationDto } from './dto/sorted-page.dto.js';
 
-/** Page, order and cursor as `SortedPageQueryDto` validates them. */
-export type SortedPageRequest = Pick<SortedPageQueryDto, 'page' | 'limit'> &
-  Partial<Pick<SortedPageQueryDto, 'sort' | 'order' | 'cursor' | 'includeTotal'>>;
+/** Page, order and cursor as `OrderedPageQueryDto` validates them. */
+export type SortedPageRequest<Sort extends string = ListSort> = Pick<OrderedPageQueryDto, 'page' | 'limit'> &
+  Partial<Pick<OrderedPageQueryDto, 'order' | 'cursor' | 'includeTotal'>> & { sort?: Sort | 'created' };
 
 export interface SortedRows<Row> {
   rows: Row[];
   pagination: SortedPaginationDto;
 }
 
-/** The property of each order, which an index with the tenant before it and the id after it serves. */
-const SORT_PROPERTIES = { name: 'nameKey', created: 'createdAt' } as const;
-
-interface SortedListOptions extends RepositoryOptions {
-  /** Names the list in cursors. */
-  list: string;
+interface ListOrder {
+  /** Properties, or sortable columns of the shape. An index with the tenant before them serves the first one. */
+  by: readonly string[];
+  /** The column of the id that makes the order unique, where the index is that of a joined table; `id` when absent. */
+  id?: string;
+  /** The direction when a request names none. */
+  dir: Direction;
 }
 
-/** Base of repositories whose lists are sorted by name or by age and read by numbered pages or by cursor. */
+/** The orders of a list by their name in requests; `created` applies when a request names none. */
+export type ListOrders<Sort extends string> = Readonly<Record<Sort | 'created', ListOrder>>;
+
+export const NEWEST_FIRST = { by: ['createdAt'], dir: 'desc' } as const satisfies ListOrder;
+const BY_NAME_OR_AGE: ListOrders<ListSort> = { name: { by: ['nameKey'], dir: 'asc' }, created: NEWEST_FIRST };
+
+interface SortedListOptions<Sort extends string> extends RepositoryOptions {
+  /** Names the list in cursors. */
+  list: string;
+  /** By name or by age when absent. */
+  orders?: ListOrders<Sort>;
+}
+
+/** Base of repositories whose lists have several orders and are read by numbered pages or by cursor. */
 export abstract class SortedListRepository<
-  E extends ObjectLiteral & { nameKey: string; createdAt: Date },
+  E extends ObjectLiteral,
+  Sort extends string = ListSort,
 > extends TenantRepository<E> {
   private readonly cursors: Cursors;
   private readonly listName: string;
+  private readonly orders: ListOrders<Sort>;
 
   protected constructor(
     tenants: TenantDatabase,
     { secrets }: Pick<ProvisioningConfig, 'secrets'>,
     entity: EntityTarget<E>,
     notFound: () => Error,
-    { list, ...options }: SortedListOptions,
+    { list, orders = BY_NAME_OR_AGE as ListOrders<Sort>, ...options }: SortedListOptions<Sort>,
   ) {
     super(tenants, entity, notFound, options);
     const { keys, activeKid } = secrets.keyRing;
     const key = createHmac('sha256', keys[activeKid] ?? '');
     this.cursors = new Cursors(key.update(`${list} cursors`).digest());
     this.listName = list;
+    this.orders = orders;
   }
 
   /**
@@ -57,15 +74,15 @@ export abstract class SortedListRepository<
    */
   protected async listSorted<Row extends object>(
     caller: Caller,
-    { page, limit, cursor, includeTotal, ...order }: SortedPageRequest,
+    { page, limit, cursor, includeTotal, sort = 'created', order }: SortedPageRequest<Sort>,
     filters: object,
     selection: ListSelection<E>,
   ): Promise<SortedRows<Row>> {
-    const by = order.sort ?? 'created';
-    const dir = order.order ?? (by === 'name' ? 'asc' : 'desc');
-    const direction: 'ASC' | 'DESC' = dir === 'asc' ? 'ASC' : 'DESC';
-    const sort: Record<string, 'ASC' | 'DESC'> = { [SORT_PROPERTIES[by]]: direction, id: direction };
-    const sorted: ListSelection<E> = { ...selection, sort };
+    const { by, id = 'id', dir: usual } = this.orders[sort];
+    const dir = order ?? usual;
+    const direction = dir === 'asc' ? 'ASC' : 'DESC';
+    const columns = Object.fromEntries([...by, id].map((column) => [column, direction] as const));
+    const sorted: ListSelection<E> = { ...selection, sort: columns };
     if (cursor === undefined) {
       const { rows, ...counted } = await this.listPage<Row>(caller, { ...sorted, page: { page, limit } });
       return { rows, pagination: { page, limit, ...counted } };
@@ -75,6 +92,6 @@ export abstract class SortedListRepository<
       this.keysetPage<Row>(caller, this.cursors, binding, { ...sorted, cursor, limit }),
       includeTotal ? this.countListed(caller, selection) : undefined,
     ]);
-    return { rows, pagination: { nextCursor, limit, ...counted, sort: { by, dir } } };
+    return { rows, pagination: { nextCursor, limit, ...counted, sort: { by: sort, dir } } };
   }
 }

@@ -9,7 +9,8 @@ const ORGANIZATION = `
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
       CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
+        WHEN 'selected' THEN uuid_send(org_id) IN (
+          SELECT decode(unnest(string_to_array(current_setting('rmm.org_ids', true), ',')), 'hex'))
         ELSE false
       END)
     WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
@@ -18,7 +19,7 @@ const ORGANIZATION = `
   END`;
 
 /** Rows of the table organization itself, whose id is the organization. */
-const ORGANIZATION_ITSELF = ORGANIZATION.replace(/\borg_id(?=::| =)/g, 'id');
+const ORGANIZATION_ITSELF = ORGANIZATION.replace(/\borg_id(?=\)| =)/g, 'id');
 
 /** Counters of a partner: its members of every scope may change them, by the records they create and delete. */
 const PARTNER_COUNT = `
@@ -29,11 +30,57 @@ const PARTNER_COUNT = `
     ELSE false
   END`;
 
+/** Rows of an organization, or with `org_id` null of the partner, which its organizations may read and not change. */
+const byOwner = (asOrganization: string): string => `
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (org_id IS NULL OR
+      CASE (SELECT current_setting('rmm.org_access', true))
+        WHEN 'all' THEN true
+        WHEN 'selected' THEN uuid_send(org_id) IN (
+          SELECT decode(unnest(string_to_array(current_setting('rmm.org_ids', true), ',')), 'hex'))
+        ELSE false
+      END)
+    WHEN 'organization' THEN ${asOrganization}
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
+    ELSE false
+  END`;
+const OF_OWN_ORGANIZATION = `org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)`;
+const DUAL_WRITE = byOwner(OF_OWN_ORGANIZATION);
+const DUAL_READ = byOwner(`${OF_OWN_ORGANIZATION}
+      OR (org_id IS NULL AND partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid))`);
+
 /** Stored answers, read only by the caller who has the key; of the partner or organization in whose scope the caller was. */
 const IDEMPOTENCY_RECORD = `
   CASE (SELECT current_setting('rmm.scope', true))
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
     WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
+    ELSE false
+  END`;
+
+/** Import runs of a partner: members with selected organizations see their own ones. */
+const IMPORT_RUN = `
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
+      (SELECT current_setting('rmm.org_access', true)) = 'all'
+      OR created_by = (SELECT nullif(current_setting('rmm.user_id', true), '')::uuid))
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
+    ELSE false
+  END`;
+
+/** Companies of a PSA: of partner callers who may access every organization. */
+const WHOLE_PARTNER = `
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
+      AND (SELECT current_setting('rmm.org_access', true)) = 'all'
+    WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
+    ELSE false
+  END`;
+
+/** Parts of an import run, which are read only with a run that the caller sees. */
+const IMPORT_RUN_PART = `
+  CASE (SELECT current_setting('rmm.scope', true))
+    WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid)
     WHEN 'system' THEN ${IS_PLATFORM_LOGIN}
     ELSE false
   END`;
@@ -50,8 +97,12 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await this.createStampChange(q);
     await this.createPartners(q);
     await this.createOrganizations(q);
+    await this.createPsaConnections(q);
+    await this.createPsaSyncs(q);
     await this.createIdempotencyRecords(q);
     await this.createSites(q);
+    await this.createContacts(q);
+    await this.createImportRuns(q);
     await this.createDevices(q);
     await this.createDeviceReports(q);
     await this.createDeviceGroups(q);
@@ -61,9 +112,10 @@ export class InitialSchema1767225600000 implements MigrationInterface {
 
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
-      DROP TABLE idempotency_record, export_restamp, organization_erasure, site_count, organization_count, partner_count, device_group_member,
+      DROP TABLE import_change, import_run_row, import_file_chunk, import_run, idempotency_record, export_restamp, organization_erasure_part, organization_erasure, site_count, organization_count, partner_count, device_group_member,
         device_group, device_posture_product, device_posture, device_software, device_network, device_disk, device_hardware,
-        device_state, organization_security, device, site, external_link, organization, partner_directory,
+        device_state, organization_security, device, contact_link, contact, site, external_link, psa_proposal, psa_sync, psa_connection, organization,
+        partner_directory,
         dead_letter_message, inbox, rmm_partition_rule, outbox_lease, outbox_broadcast, outbox`);
     await q.query('DROP FUNCTION request_restamp, count_devices, count_organizations, add_devices');
     await q.query('DROP FUNCTION stamp_device_of_report, decommission_device_state, stamp_change');
@@ -346,6 +398,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       updated_at timestamptz(3) NOT NULL,
       deleted_at timestamptz(3),
       erased_at timestamptz(3),
+      import_undone boolean NOT NULL DEFAULT false,
       CONSTRAINT organization_partner_key UNIQUE (id, partner_id),
       CONSTRAINT organization_erased_check CHECK (erased_at IS NULL OR deleted_at IS NOT NULL)
     )`);
@@ -373,30 +426,58 @@ export class InitialSchema1767225600000 implements MigrationInterface {
     await q.query(`CREATE TABLE organization_erasure (
       org_id uuid PRIMARY KEY,
       partner_id uuid NOT NULL,
-      erased jsonb NOT NULL DEFAULT '{}',
-      started_at timestamptz(3) NOT NULL DEFAULT now(),
+      requested_at timestamptz(3) NOT NULL DEFAULT now(),
+      started_at timestamptz(3),
+      announced_at timestamptz(3),
+      finished_at timestamptz(3),
       CONSTRAINT organization_erasure_organization_fkey
         FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
     )`);
+    await q.query(
+      `CREATE INDEX organization_erasure_waiting_idx ON organization_erasure (requested_at) WHERE started_at IS NULL`,
+    );
+    await q.query(
+      `CREATE INDEX organization_erasure_announced_idx ON organization_erasure (announced_at) WHERE finished_at IS NULL`,
+    );
     await secureTable(q, 'organization_erasure', {
-      comment: 'rmm:worker-only',
-      worker: 'SELECT, INSERT, UPDATE, DELETE',
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT',
+      worker: 'SELECT, INSERT, UPDATE',
+    });
+    await q.query(`CREATE TABLE organization_erasure_part (
+      org_id uuid NOT NULL REFERENCES organization_erasure (org_id),
+      partner_id uuid NOT NULL,
+      service text NOT NULL,
+      erased jsonb NOT NULL DEFAULT '{}',
+      finished_at timestamptz(3),
+      PRIMARY KEY (org_id, service),
+      CONSTRAINT organization_erasure_part_organization_fkey
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
+    )`);
+    await q.query(
+      `CREATE INDEX organization_erasure_part_open_idx ON organization_erasure_part (service, org_id) WHERE finished_at IS NULL`,
+    );
+    await secureTable(q, 'organization_erasure_part', {
+      rows: ORGANIZATION,
+      service: 'SELECT',
+      worker: 'SELECT, INSERT, UPDATE',
     });
     await q.query(`CREATE TABLE external_link (
       id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
       partner_id uuid NOT NULL,
       org_id uuid NOT NULL,
+      connection_id uuid,
       system text NOT NULL CHECK (char_length(system) BETWEEN 1 AND 64),
       external_id text NOT NULL CHECK (char_length(external_id) BETWEEN 1 AND 255),
       created_at timestamptz(3) NOT NULL DEFAULT now(),
-      CONSTRAINT external_link_key UNIQUE (partner_id, system, external_id),
+      CONSTRAINT external_link_key UNIQUE NULLS NOT DISTINCT (partner_id, system, external_id, connection_id),
       CONSTRAINT external_link_organization_fkey
         FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
     )`);
     await q.query(`CREATE INDEX external_link_org_idx ON external_link (org_id)`);
     await secureTable(q, 'external_link', {
       rows: ORGANIZATION,
-      service: 'SELECT, INSERT, UPDATE',
+      service: 'SELECT, INSERT, UPDATE, DELETE',
       worker: 'SELECT, DELETE',
     });
     await q.query(`CREATE TABLE organization_security (
@@ -412,6 +493,111 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       rows: ORGANIZATION,
       service: 'SELECT, INSERT, UPDATE',
       worker: 'SELECT, INSERT, UPDATE, DELETE',
+    });
+  }
+
+  /** PSA systems. The links of a connection go with it: without it they say nothing about an organization. */
+  private async createPsaConnections(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE psa_connection (
+      id uuid PRIMARY KEY,
+      partner_id uuid NOT NULL,
+      org_id uuid,
+      provider text NOT NULL CHECK (provider IN ('connectwise', 'autotask', 'servicenow', 'freshservice', 'zendesk',
+        'halopsa', 'syncro', 'jira')),
+      name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 255),
+      name_key text NOT NULL,
+      status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'paused', 'error')),
+      settings jsonb NOT NULL DEFAULT '{}',
+      credentials jsonb NOT NULL DEFAULT '{}',
+      secrets_sealed text,
+      secret_names text[] NOT NULL DEFAULT '{}',
+      created_by uuid,
+      last_tested_at timestamptz(3),
+      last_synced_at timestamptz(3),
+      created_at timestamptz(3) NOT NULL DEFAULT now(),
+      updated_at timestamptz(3) NOT NULL DEFAULT now(),
+      CONSTRAINT psa_connection_partner_key UNIQUE (id, partner_id),
+      CONSTRAINT psa_connection_secrets_check CHECK ((secrets_sealed IS NULL) = (secret_names = '{}')),
+      CONSTRAINT psa_connection_organization_fkey FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
+    )`);
+    for (const owner of ['org', 'partner']) {
+      await q.query(
+        `CREATE INDEX psa_connection_${owner}_idx ON psa_connection (${owner}_id, created_at DESC, id DESC)`,
+      );
+      await q.query(`CREATE INDEX psa_connection_${owner}_name_idx ON psa_connection (${owner}_id, name_key, id)`);
+    }
+    await q.query(`CREATE INDEX psa_connection_all_newest_idx ON psa_connection (created_at DESC, id DESC)`);
+    await secureTable(q, 'psa_connection', {
+      rows: { SELECT: DUAL_READ, INSERT: DUAL_WRITE, UPDATE: DUAL_WRITE, DELETE: DUAL_WRITE },
+      service: 'SELECT, INSERT, UPDATE, DELETE',
+      worker: 'SELECT, UPDATE, DELETE',
+    });
+    await q.query(`ALTER TABLE external_link ADD CONSTRAINT external_link_connection_fkey
+      FOREIGN KEY (connection_id, partner_id) REFERENCES psa_connection (id, partner_id) ON DELETE CASCADE`);
+    await q.query(
+      `CREATE INDEX external_link_connection_idx ON external_link (connection_id) WHERE connection_id IS NOT NULL`,
+    );
+  }
+
+  /**
+   * Scheduled syncs of PSA connections. A replica leases a due one, so that what a process leaves is done by another. A proposal
+   * is a company that is not imported, or the new name of one that is.
+   */
+  private async createPsaSyncs(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE psa_sync (
+      connection_id uuid PRIMARY KEY,
+      partner_id uuid NOT NULL,
+      enabled boolean NOT NULL,
+      rule text NOT NULL CHECK (rule IN ('propose', 'import')),
+      interval_minutes integer NOT NULL CHECK (interval_minutes BETWEEN 60 AND 10080),
+      next_run_at timestamptz(3),
+      lease_id uuid,
+      leased_until timestamptz(3),
+      failures integer NOT NULL DEFAULT 0,
+      credential_failures integer NOT NULL DEFAULT 0,
+      disabled_reason text CHECK (disabled_reason IN ('credentials')),
+      last_run_at timestamptz(3),
+      last_result jsonb,
+      configured_by uuid,
+      configured_at timestamptz(3) NOT NULL DEFAULT now(),
+      CONSTRAINT psa_sync_enabled_check CHECK (enabled = (next_run_at IS NOT NULL)),
+      CONSTRAINT psa_sync_connection_fkey
+        FOREIGN KEY (connection_id, partner_id) REFERENCES psa_connection (id, partner_id) ON DELETE CASCADE
+    )`);
+    await q.query(`CREATE INDEX psa_sync_due_idx ON psa_sync (next_run_at) WHERE enabled`);
+    await q.query(`CREATE INDEX psa_sync_partner_idx ON psa_sync (partner_id)`);
+    await secureTable(q, 'psa_sync', {
+      rows: WHOLE_PARTNER,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, UPDATE',
+    });
+    await q.query(`CREATE TABLE psa_proposal (
+      id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+      partner_id uuid NOT NULL,
+      connection_id uuid NOT NULL,
+      kind text NOT NULL CHECK (kind IN ('company', 'rename')),
+      status text NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'dismissed')),
+      external_id text NOT NULL CHECK (char_length(external_id) BETWEEN 1 AND 255),
+      name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 255),
+      name_key text NOT NULL,
+      company jsonb,
+      org_id uuid,
+      seen_by uuid NOT NULL,
+      created_at timestamptz(3) NOT NULL DEFAULT now(),
+      CONSTRAINT psa_proposal_key UNIQUE (connection_id, kind, external_id),
+      CONSTRAINT psa_proposal_rename_check CHECK ((kind = 'rename') = (org_id IS NOT NULL)),
+      CONSTRAINT psa_proposal_connection_fkey
+        FOREIGN KEY (connection_id, partner_id) REFERENCES psa_connection (id, partner_id) ON DELETE CASCADE,
+      CONSTRAINT psa_proposal_organization_fkey FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
+    )`);
+    await q.query(`CREATE INDEX psa_proposal_newest_idx ON psa_proposal (connection_id, created_at DESC, id DESC)`);
+    await q.query(`CREATE INDEX psa_proposal_name_idx ON psa_proposal (connection_id, name_key, id)`);
+    await q.query(`CREATE INDEX psa_proposal_partner_idx ON psa_proposal (partner_id)`);
+    await q.query(`CREATE INDEX psa_proposal_org_idx ON psa_proposal (org_id) WHERE org_id IS NOT NULL`);
+    await secureTable(q, 'psa_proposal', {
+      rows: WHOLE_PARTNER,
+      service: 'SELECT, INSERT, UPDATE, DELETE',
+      worker: 'SELECT, DELETE',
     });
   }
 
@@ -450,6 +636,182 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       rows: ORGANIZATION,
       service: 'SELECT, INSERT, UPDATE',
       worker: 'SELECT, INSERT, UPDATE, DELETE',
+    });
+  }
+
+  private async createContacts(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE contact (
+      id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+      partner_id uuid NOT NULL,
+      org_id uuid NOT NULL,
+      site_id uuid,
+      name text CHECK (char_length(name) BETWEEN 1 AND 255),
+      name_key text NOT NULL DEFAULT '',
+      email text CHECK (char_length(email) BETWEEN 1 AND 255),
+      phone text CHECK (char_length(phone) BETWEEN 1 AND 64),
+      mobile text CHECK (char_length(mobile) BETWEEN 1 AND 64),
+      title text CHECK (char_length(title) BETWEEN 1 AND 255),
+      roles text[] NOT NULL DEFAULT '{}',
+      is_primary boolean NOT NULL DEFAULT false,
+      notes text CHECK (char_length(notes) <= 4000),
+      created_at timestamptz(3) NOT NULL,
+      updated_at timestamptz(3) NOT NULL,
+      CONSTRAINT contact_reachable_check CHECK (coalesce(name, email, phone, mobile) IS NOT NULL),
+      CONSTRAINT contact_owner_key UNIQUE (id, org_id, partner_id),
+      CONSTRAINT contact_organization_fkey FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id),
+      CONSTRAINT contact_site_fkey FOREIGN KEY (site_id, org_id) REFERENCES site (id, org_id)
+    )`);
+    await q.query(
+      `CREATE TRIGGER stamp_change BEFORE INSERT OR UPDATE ON contact FOR EACH ROW EXECUTE FUNCTION stamp_change()`,
+    );
+    await q.query(`CREATE INDEX contact_newest_idx ON contact (org_id, created_at DESC, id DESC)`);
+    await q.query(`CREATE INDEX contact_name_idx ON contact (org_id, name_key, id)`);
+    await q.query(`CREATE INDEX contact_email_idx ON contact (org_id, email) WHERE email IS NOT NULL`);
+    await q.query(`CREATE INDEX contact_site_idx ON contact (site_id) WHERE site_id IS NOT NULL`);
+    await q.query(`CREATE INDEX contact_partner_idx ON contact (partner_id)`);
+    await q.query(`CREATE UNIQUE INDEX contact_primary_key ON contact (org_id) WHERE is_primary`);
+    await q.query(`CREATE TABLE contact_link (
+      org_id uuid NOT NULL,
+      system text NOT NULL CHECK (char_length(system) BETWEEN 1 AND 64),
+      external_id text NOT NULL CHECK (char_length(external_id) BETWEEN 1 AND 255),
+      contact_id uuid NOT NULL,
+      partner_id uuid NOT NULL,
+      created_at timestamptz(3) NOT NULL DEFAULT now(),
+      CONSTRAINT contact_link_key PRIMARY KEY (org_id, system, external_id),
+      CONSTRAINT contact_link_contact_fkey
+        FOREIGN KEY (contact_id, org_id, partner_id) REFERENCES contact (id, org_id, partner_id) ON DELETE CASCADE
+    )`);
+    await q.query(`CREATE INDEX contact_link_contact_idx ON contact_link (contact_id)`);
+    await q.query(`CREATE INDEX contact_link_partner_idx ON contact_link (partner_id)`);
+    for (const table of ['contact', 'contact_link']) {
+      await secureTable(q, table, {
+        rows: ORGANIZATION,
+        service: 'SELECT, INSERT, UPDATE, DELETE',
+        worker: 'SELECT, DELETE',
+      });
+    }
+  }
+
+  /**
+   * Import runs: the rows of a file while it is imported, and a journal of what each run changed, by which it can be undone.
+   * One replica works on a run at a time, under a lease.
+   */
+  private async createImportRuns(q: QueryRunner): Promise<void> {
+    await q.query(`CREATE TABLE import_run (
+      id uuid PRIMARY KEY DEFAULT gen_random_uuid(),
+      partner_id uuid NOT NULL,
+      kind text NOT NULL CHECK (kind IN ('organizations', 'contacts')),
+      source text NOT NULL CHECK (source IN ('rows', 'file', 'psa', 'psa_sync')),
+      connection_id uuid,
+      state text NOT NULL CHECK (state IN ('parsing', 'annotating', 'ready', 'committing', 'completed',
+        'completed_with_errors', 'cancelled', 'failed', 'undoing', 'undone')),
+      mode text CHECK (mode IN ('skip', 'update')),
+      options jsonb NOT NULL DEFAULT '{}',
+      file_name text CHECK (char_length(file_name) <= 255),
+      file_bytes bigint,
+      columns jsonb,
+      mapping jsonb,
+      total integer NOT NULL DEFAULT 0,
+      done integer NOT NULL DEFAULT 0,
+      imported integer NOT NULL DEFAULT 0,
+      updated integer NOT NULL DEFAULT 0,
+      skipped integer NOT NULL DEFAULT 0,
+      failed integer NOT NULL DEFAULT 0,
+      annotations jsonb NOT NULL DEFAULT '{}',
+      undo_restored integer NOT NULL DEFAULT 0,
+      undo_kept integer NOT NULL DEFAULT 0,
+      progress jsonb NOT NULL DEFAULT '{}',
+      failure jsonb,
+      created_by uuid,
+      acting jsonb,
+      lease_id uuid,
+      leased_until timestamptz(3),
+      step_started_at timestamptz(3),
+      created_at timestamptz(3) NOT NULL DEFAULT now(),
+      updated_at timestamptz(3) NOT NULL DEFAULT now(),
+      committed_at timestamptz(3),
+      finished_at timestamptz(3),
+      CONSTRAINT import_run_partner_key UNIQUE (id, partner_id)
+    )`);
+    await q.query(`CREATE INDEX import_run_partner_idx ON import_run (partner_id, created_at DESC, id DESC)`);
+    await q.query(`CREATE INDEX import_run_all_newest_idx ON import_run (created_at DESC, id DESC)`);
+    await q.query(`CREATE INDEX import_run_active_idx ON import_run (leased_until NULLS FIRST)
+      WHERE state IN ('parsing', 'annotating', 'committing', 'undoing')`);
+    await q.query(`CREATE INDEX import_run_finished_idx ON import_run (updated_at)`);
+    await secureTable(q, 'import_run', {
+      rows: IMPORT_RUN,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, UPDATE, DELETE',
+    });
+    await q.query(`CREATE TABLE import_file_chunk (
+      run_id uuid NOT NULL,
+      partner_id uuid NOT NULL,
+      part integer NOT NULL,
+      bytes bytea NOT NULL,
+      created_at timestamptz(3) NOT NULL DEFAULT now(),
+      PRIMARY KEY (run_id, part)
+    )`);
+    await q.query(`CREATE INDEX import_file_chunk_partner_idx ON import_file_chunk (partner_id)`);
+    await q.query(`CREATE INDEX import_file_chunk_age_idx ON import_file_chunk (created_at)`);
+    await q.query(`CREATE TABLE import_run_row (
+      run_id uuid NOT NULL,
+      partner_id uuid NOT NULL,
+      index integer NOT NULL,
+      line integer NOT NULL,
+      cells jsonb NOT NULL,
+      position integer,
+      annotation text,
+      org_id uuid,
+      match_id uuid,
+      match_name text,
+      reason text,
+      result text CHECK (result IN ('imported', 'updated', 'skipped', 'failed')),
+      code text,
+      PRIMARY KEY (run_id, index),
+      CONSTRAINT import_run_row_run_fkey
+        FOREIGN KEY (run_id, partner_id) REFERENCES import_run (id, partner_id) ON DELETE CASCADE,
+      CONSTRAINT import_run_row_organization_fkey
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
+    )`);
+    await q.query(`CREATE INDEX import_run_row_position_idx ON import_run_row (run_id, position, index)`);
+    await q.query(`CREATE INDEX import_run_row_annotation_idx ON import_run_row (run_id, annotation, index)`);
+    await q.query(`CREATE INDEX import_run_row_org_idx ON import_run_row (org_id) WHERE org_id IS NOT NULL`);
+    await q.query(`CREATE INDEX import_run_row_partner_idx ON import_run_row (partner_id)`);
+    for (const table of ['import_file_chunk', 'import_run_row']) {
+      await secureTable(q, table, {
+        rows: IMPORT_RUN_PART,
+        service: 'SELECT, INSERT, UPDATE, DELETE',
+        worker: 'SELECT, DELETE',
+      });
+    }
+    await q.query(`CREATE TABLE import_change (
+      run_id uuid NOT NULL,
+      seq bigint GENERATED ALWAYS AS IDENTITY,
+      partner_id uuid NOT NULL,
+      org_id uuid NOT NULL,
+      resource text NOT NULL CHECK (resource IN ('organization', 'organization_link', 'site', 'contact', 'contact_link')),
+      action text NOT NULL CHECK (action IN ('create', 'update', 'reactivate')),
+      record_id uuid NOT NULL,
+      before jsonb,
+      after jsonb,
+      digest_before uuid,
+      digest_after uuid,
+      outcome text CHECK (outcome IN ('removed', 'restored', 'kept')),
+      reason text,
+      recorded_at timestamptz(3) NOT NULL DEFAULT clock_timestamp(),
+      PRIMARY KEY (run_id, seq),
+      CONSTRAINT import_change_run_fkey
+        FOREIGN KEY (run_id, partner_id) REFERENCES import_run (id, partner_id) ON DELETE CASCADE,
+      CONSTRAINT import_change_organization_fkey
+        FOREIGN KEY (org_id, partner_id) REFERENCES organization (id, partner_id)
+    )`);
+    await q.query(`CREATE INDEX import_change_open_idx ON import_change (run_id, org_id) WHERE outcome IS NULL`);
+    await q.query(`CREATE INDEX import_change_org_idx ON import_change (org_id)`);
+    await q.query(`CREATE INDEX import_change_partner_idx ON import_change (partner_id)`);
+    await secureTable(q, 'import_change', {
+      rows: ORGANIZATION,
+      service: 'SELECT, INSERT, UPDATE',
+      worker: 'SELECT, UPDATE, DELETE',
     });
   }
 
@@ -519,7 +881,7 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   /**
    * Written by each heartbeat: no index has a column that an ordinary heartbeat changes, and pages keep space for the next
    * version of a row, so that the updates are heap-only. `offline_check_at` is the deadline the offline sweep goes by; the
-   * sweep moves it, heartbeats do not.
+   * sweep moves it, heartbeats do not. `last_seen_hour`, by which lists are sorted, changes with one heartbeat in an hour.
    */
   private async createDeviceState(q: QueryRunner): Promise<void> {
     await q.query(`CREATE TABLE device_state (
@@ -530,6 +892,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
           CHECK (status IN ('online', 'offline', 'maintenance', 'decommissioned', 'updating', 'pending')),
         agent_version text,
         last_seen_at timestamptz(3),
+        last_seen_hour timestamptz(0) NOT NULL GENERATED ALWAYS AS
+          (coalesce(date_bin('1 hour', last_seen_at, '2000-01-01 00:00:00+00'), '-infinity')) STORED,
         metrics jsonb,
         offline_check_at timestamptz(3),
         CONSTRAINT device_state_device_fkey
@@ -538,6 +902,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
       ) WITH (fillfactor = 60, autovacuum_vacuum_scale_factor = 0.05)`);
     await q.query(`CREATE INDEX device_state_partner_idx ON device_state (partner_id, status, device_id)`);
     await q.query(`CREATE INDEX device_state_org_idx ON device_state (org_id, status, device_id)`);
+    await q.query(`CREATE INDEX device_state_partner_seen_idx ON device_state (partner_id, last_seen_hour)`);
+    await q.query(`CREATE INDEX device_state_org_seen_idx ON device_state (org_id, last_seen_hour)`);
     await q.query(
       `CREATE INDEX device_state_offline_idx ON device_state (offline_check_at) WHERE offline_check_at IS NOT NULL`,
     );

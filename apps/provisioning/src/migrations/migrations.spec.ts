@@ -2,6 +2,7 @@ import pg from 'pg';
 import { revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
 import { countVisibleRows, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { AddExportRecords1795437100000 } from './1795437100000-AddExportRecords.js';
 import { MIGRATIONS } from './index.js';
 
 describe('InitialSchema', () => {
@@ -107,6 +108,66 @@ describe('InitialSchema', () => {
         await expect(admin.query(insert, [rows[0].id, partnerId, orgId])).rejects.toMatchObject({ code: '23503' });
       }
     }
+  });
+
+  it('computes keys of serial numbers and addresses that identify a machine, none of placeholders', async () => {
+    const keyOf = async (name: string, json: unknown) =>
+      (await admin.query(`SELECT ${name}($1) AS key`, [JSON.stringify(json)])).rows[0].key;
+    const serials = {
+      ' 5cg-1234 xyz': '5CG1234XYZ',
+      'VMware-56 4d': 'VMWARE564D',
+      'To be filled by O.E.M.': null,
+      'Default string': null,
+      '0000 0000': null,
+      null: null,
+      'A-1': null,
+    };
+    for (const [serialNumber, key] of Object.entries(serials)) {
+      expect([serialNumber, await keyOf('device_serial_key', { serialNumber })]).toEqual([serialNumber, key]);
+    }
+    expect(await keyOf('device_serial_key', {})).toBeNull();
+    const adapter = (macAddress: string | null, isPrimary?: boolean) => ({ macAddress, isPrimary });
+    const lists: [object[], string | null][] = [
+      [[adapter('A4-BB-6D-00-11-22'), adapter('a4:bb:6d:00:11:23', true)], 'a4bb6d001123'],
+      [[adapter('02:42:ac:11:00:02', true), adapter('a4bb.6d00.1122')], 'a4bb6d001122'],
+      [[adapter('00:00:00:00:00:00'), adapter(null), adapter('00:05:9A:3C:7A:00'), adapter('a4:bb')], null],
+      [[], null],
+    ];
+    for (const [adapters, key] of lists) expect(await keyOf('device_mac_key', adapters)).toBe(key);
+  });
+
+  it('adds export records of the devices, reports, scripts and definitions that exist', async () => {
+    await revertMigrations(target(), MIGRATIONS.length - MIGRATIONS.indexOf(AddExportRecords1795437100000));
+    const { rows } = await admin.query(
+      `WITH o AS (INSERT INTO organization (partner_id, name, name_key, slug) VALUES (gen_random_uuid(), 'E', 'e', 'e')
+         RETURNING id, partner_id),
+       d AS (INSERT INTO device (partner_id, org_id, hostname, os_type) SELECT partner_id, id, 'h', 'linux' FROM o
+         RETURNING id, partner_id, org_id),
+       f AS (INSERT INTO custom_field_definition (partner_id, field_key, name, name_key, type)
+         SELECT partner_id, 'k', 'K', 'k', 'text' FROM o)
+       SELECT id, partner_id, org_id FROM d`,
+    );
+    const [{ id, partner_id: partnerId, org_id: orgId }] = rows;
+    for (const [table, columns] of Object.entries({
+      device_hardware: `hardware) VALUES ($1, $2, $3, '{}')`,
+      device_network: `adapters) VALUES ($1, $2, $3, '[]')`,
+      device_software: `software, total) VALUES ($1, $2, $3, '[]', 0)`,
+    })) {
+      await admin.query(`INSERT INTO ${table} (device_id, partner_id, org_id, ${columns}`, [id, partnerId, orgId]);
+    }
+    await runMigrations(target());
+    const added = await admin.query(
+      `SELECT resource, org_id, device_id, reported FROM export_record WHERE partner_id = $1 ORDER BY resource`,
+      [partnerId],
+    );
+    const ofDevice = { org_id: orgId, device_id: id, reported: true };
+    expect(added.rows).toEqual([
+      { resource: 'custom-fields', org_id: null, device_id: null, reported: true },
+      { resource: 'device-inventory', ...ofDevice },
+      { resource: 'device-relationships', ...ofDevice },
+      { resource: 'device-software', ...ofDevice },
+    ]);
+    expect(await rowSecurityProblems(executor, 'provisioning')).toEqual([]);
   });
 
   it('reverts and runs again over existing rows', async () => {

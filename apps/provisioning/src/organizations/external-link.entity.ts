@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Identifies an organization in another system; unique per partner, system and id. */
+/** Identifies an organization in another system; unique per partner, system, PSA connection or none, and id. */
 @Entity('external_link')
 export class ExternalLink {
   @PrimaryColumn('uuid')
@@ -11,6 +11,10 @@ export class ExternalLink {
 
   @Column('uuid', { name: 'org_id' })
   orgId: string;
+
+  /** The PSA connection whose companies the ids are; null for links of other imports. */
+  @Column('uuid', { name: 'connection_id', nullable: true })
+  connectionId: string | null;
 
   @Column('text')
   system: string;

@@ -7,12 +7,12 @@ import { NotFoundError } from '@rmm/service-kit';
 import { uniqueSlug } from '@rmm/validation';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import type { Site } from '../sites/site.entity.js';
-import { siteEvent, toSiteState } from '../sites/site.events.js';
+import { siteEvents, toSiteState } from '../sites/site.events.js';
 import { SitesRepository } from '../sites/sites.repository.js';
 import { trimName } from './name-key.js';
 import { organizationSlug } from './organization-slug.js';
 import type { Organization } from './organization.entity.js';
-import { organizationEvent, toOrganizationState } from './organization.events.js';
+import { organizationEvents, toOrganizationState } from './organization.events.js';
 import { OrganizationsRepository } from './organizations.repository.js';
 
 type FirstOrganizationRequest = RpcRequest<typeof PROVISIONING_ORGANIZATIONS_ENSURE_FIRST>;
@@ -72,8 +72,8 @@ export class FirstOrganizationService {
   private async publish(tx: WorkerTransaction, organization: Organization, site: Site): Promise<void> {
     const { id, name, slug, partnerId } = organization;
     await this.outbox.publish(tx, [
-      organizationEvent('organization.created', organization, SYSTEM),
-      siteEvent('site.created', site, SYSTEM),
+      ...organizationEvents('organization.created', organization, SYSTEM),
+      ...siteEvents('site.created', site, SYSTEM),
     ]);
     const caller = { actor: SYSTEM, tenant: { partnerId, orgId: id } };
     const details = { source: 'sign-up', slug, siteId: site.id };

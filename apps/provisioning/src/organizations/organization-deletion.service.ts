@@ -10,7 +10,7 @@ import { organizationsLock, PartnersRepository } from '../partners/partners.repo
 import type { OrganizationDto, OwnOrganizationDto } from './dto/organization.dto.js';
 import type { Organization } from './organization.entity.js';
 import { OrganizationLimitExceeded } from './organization.errors.js';
-import { organizationAccessChanged, organizationEvent } from './organization.events.js';
+import { organizationAccessChanged, organizationEvents } from './organization.events.js';
 import { toOrganizationDto } from './organization.mapper.js';
 import { OrganizationsRepository, RESTORE_DAYS } from './organizations.repository.js';
 
@@ -36,7 +36,7 @@ export class OrganizationDeletionService {
     return this.tenants.transaction(caller, async (tx) => {
       const deleted = await this.organizations.markDeleted(tx, id);
       await this.outbox.publish(tx, [
-        organizationEvent('organization.deleted', deleted, caller.actor),
+        ...organizationEvents('organization.deleted', deleted, caller.actor),
         organizationAccessChanged(deleted),
         agentsChanged({ deviceIds: [], orgIds: [id] }, { orgId: id, partnerId: deleted.partnerId }),
       ]);
@@ -63,7 +63,7 @@ export class OrganizationDeletionService {
       const organization = await this.organizations.get(tx, id);
       await this.assertWithinCaps(tx, partner, organization.deviceCount);
       await this.outbox.publish(tx, [
-        organizationEvent('organization.updated', restored, caller.actor),
+        ...organizationEvents('organization.updated', restored, caller.actor),
         organizationAccessChanged(restored),
       ]);
       await this.audit.record(tx, caller, 'organization.reactivate', toResource(restored), { slug });

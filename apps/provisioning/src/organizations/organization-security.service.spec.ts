@@ -120,6 +120,45 @@ describe('settings.security of an organization', () => {
     expect(denied.data).toMatchObject({ result: 'denied', details: { reason: 'mfa_required' } });
   });
 
+  it('is applied by identity before an organization is created with it', async () => {
+    const client = await testApp.clientFor({ partnerId });
+    const settings = { security: { requireMfa: true }, theme: 'dark' };
+    const created = await client.post('/orgs/organizations', { name: 'Secured', settings });
+    expect([created.status, created.body.settings]).toEqual([201, { theme: 'dark', security: SECURITY }]);
+    const { id } = created.body;
+    expect(asked).toMatchObject([
+      { orgId: id, partnerId, orgName: 'Secured', isNew: true, security: { requireMfa: true } },
+    ]);
+    expect((await client.get(`/orgs/organizations/${id}`)).body.settings.security).toEqual(SECURITY);
+  });
+
+  it('creates no organization when identity refuses its policy or does not reply', async () => {
+    const client = await testApp.clientFor({ partnerId });
+    const name = `Refused ${randomUUID()}`;
+    const create = () => client.post('/orgs/organizations', { name, settings: { security: SECURITY } });
+    testApp.identity.onApplyPolicy = () => ({ error: serializeError(new WouldLockOut()) });
+    expect((await create()).body.code).toBe('mfa_policy_would_lock_out_users');
+    testApp.identity.onApplyPolicy = () => undefined;
+    expect((await create()).status).toBe(503);
+    const { rows } = await testApp.admin.query('SELECT id FROM organization WHERE name = $1', [name]);
+    expect(rows).toEqual([]);
+  }, 20_000);
+
+  it('asks identity for no policy of an organization that cannot be created', async () => {
+    const client = await testApp.clientFor({ partnerId });
+    await client.post('/orgs/organizations', { name: 'First', slug: 'first-of-two' });
+    const settings = { security: SECURITY };
+    const create = (by: typeof client, body: object) =>
+      by.post('/orgs/organizations', { name: 'X', settings, ...body });
+    const unproven = await testApp.clientFor({ partnerId, mfa: false });
+    expect((await create(unproven, {})).body.code).toBe('mfa_required');
+    expect((await create(client, { slug: 'first-of-two' })).body.code).toBe('organization_slug_conflict');
+    expect((await create(client, { settings: { ...settings, locale: 5 } })).status).toBe(400);
+    const full = await testApp.clientFor({ partnerId: await testApp.createPartner({ maxOrganizations: 0 }) });
+    expect((await create(full, {})).body.code).toBe('organization_limit_reached');
+    expect(asked).toEqual([]);
+  });
+
   it('returns 503 and stores nothing while identity does not reply', async () => {
     const client = await testApp.clientFor({ partnerId });
     testApp.identity.onApplyPolicy = () => undefined;

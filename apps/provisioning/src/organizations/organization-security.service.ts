@@ -24,6 +24,7 @@ export class OrganizationSecurityService {
   /**
    * Sends the policy to identity.
    * @param security  as received
+   * @param isNew  true before the organization is created
    * @returns the stored policy, for the copy
    * @throws DomainError  the refusal of identity; UnavailableError when it does not reply
    */
@@ -31,12 +32,14 @@ export class OrganizationSecurityService {
     caller: UserCaller,
     organization: { id: string; partnerId: string; name: string },
     security: unknown,
+    isNew = false,
   ): Promise<OrganizationSecurityState> {
     const context = currentContext();
     const applied = await this.rpc.call(IDENTITY_SECURITY_POLICY_APPLY, {
       orgId: organization.id,
       partnerId: organization.partnerId,
       orgName: organization.name,
+      isNew,
       security,
       caller: toActingCaller(caller),
       ipAddress: context?.ipAddress ?? null,

@@ -1,24 +1,18 @@
 import { ValidationError } from '@rmm/service-kit';
 import { isLanguageTag, mergeSettings } from '@rmm/validation';
 
-/** Settings that another service stores: identity owns the security policy. */
-const FOREIGN_KEYS = ['security'];
-
 /**
- * Merges settings of an organization; null removes a key. `locale` is checked, other keys are free.
- * @throws ValidationError  for a key that provisioning does not store, and for more than 64 KB after the merge
+ * Merges settings of an organization other than `security`, which identity stores; null removes a key. `locale` is checked,
+ * other keys are free.
+ * @throws ValidationError  also for more than 64 KB after the merge
  * @see docs/reference/tenancy.md#settings
  */
 export function mergeOrganizationSettings(
   stored: Record<string, unknown>,
   changes: Record<string, unknown>,
 ): Record<string, unknown> {
-  for (const key of FOREIGN_KEYS) {
-    if (Object.hasOwn(changes, key)) {
-      throw ValidationError.forField(`settings.${key}`, 'is set with PATCH once the organization exists');
-    }
-  }
   const { locale } = changes;
+  if (Object.hasOwn(changes, 'security')) throw new Error('settings.security is stored by identity');
   if (locale !== undefined && locale !== null && !isLanguageTag(locale)) {
     throw ValidationError.forField('settings.locale', 'must be a BCP 47 language tag');
   }

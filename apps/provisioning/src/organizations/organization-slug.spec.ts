@@ -1,4 +1,4 @@
-import { organizationSlug, slugBases } from './organization-slug.js';
+import { organizationSlug } from './organization-slug.js';
 
 describe('organizationSlug', () => {
   it('transliterates the name and falls back to "org"', () => {
@@ -8,12 +8,5 @@ describe('organizationSlug', () => {
 
   it('keeps at most 90 characters', () => {
     expect(organizationSlug('a'.repeat(200))).toHaveLength(90);
-  });
-});
-
-describe('slugBases', () => {
-  it('returns the candidate and its form without a number, each once', () => {
-    expect(slugBases(['acme', 'acme-2'])).toEqual(['acme', 'acme-2']);
-    expect(slugBases(['office-365'])).toEqual(['office-365', 'office']);
   });
 });

@@ -67,7 +67,11 @@ export class Organization {
   @Column('timestamptz', { name: 'deleted_at', nullable: true })
   deletedAt: Date | null;
 
-  /** When erasure began; the row remains as a tombstone without data of the customer. */
+  /** When it could no longer be restored; once its erasure has begun, the row remains as a tombstone without data of the customer. */
   @Column('timestamptz', { name: 'erased_at', nullable: true })
   erasedAt: Date | null;
+
+  /** True when it was deleted by undoing the import that created it: an import does not match it. */
+  @Column('boolean', { name: 'import_undone' })
+  importUndone: boolean;
 }

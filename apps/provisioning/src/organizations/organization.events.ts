@@ -27,6 +27,21 @@ export function organizationEvent(
   return { stream: 'internal', type, aggregateId: orgId, aggregateVersion: version, partnerId, orgId, actor, data };
 }
 
+/** Returns the integration event of a change by a caller, and the event that webhooks get. */
+export function organizationEvents(
+  type: 'organization.created' | 'organization.updated' | 'organization.deleted',
+  row: OrganizationStateRow,
+  actor?: Actor,
+): OutgoingMessage[] {
+  const { id: organizationId, partnerId, name, slug, status } = row;
+  const data = { organizationId, name, slug, status };
+  const aggregate = { aggregateId: organizationId, aggregateVersion: Number(row.version) };
+  return [
+    organizationEvent(type, row, actor),
+    { stream: 'events', type, ...aggregate, partnerId, orgId: organizationId, actor, data },
+  ];
+}
+
 /** Returns the broadcast that drops cached access of members and keys after a change of status, deletion or restoration. */
 export const organizationAccessChanged = ({
   id,

@@ -70,7 +70,7 @@ export class OrganizationsController {
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Create an organization' })
   @ApiCreatedResponse({ type: OrganizationDto })
-  create(@CurrentCaller() caller: Caller, @Body() dto: CreateOrganizationDto): Promise<VisibleOrganization> {
+  create(@CurrentCaller() caller: UserCaller, @Body() dto: CreateOrganizationDto): Promise<VisibleOrganization> {
     return this.organizations.create(caller, dto);
   }
 

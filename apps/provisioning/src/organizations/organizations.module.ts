@@ -2,11 +2,9 @@ import { Module } from '@nestjs/common';
 import { ORGANIZATION_SOURCE } from '@rmm/access';
 import { PartnersModule } from '../partners/partners.module.js';
 import { SitesRepository } from '../sites/sites.repository.js';
-import { EraseOrganizationsJob } from './erase-organizations.job.js';
 import { FirstOrganizationService } from './first-organization.service.js';
 import { OrganizationDeletionService } from './organization-deletion.service.js';
 import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
-import { OrganizationErasureRepository } from './organization-erasure.repository.js';
 import { OrganizationSecurityConsumer } from './organization-security.consumer.js';
 import { OrganizationSecurityRepository } from './organization-security.repository.js';
 import { OrganizationSecurityService } from './organization-security.service.js';
@@ -21,10 +19,8 @@ import { PartnersConsumer } from './partners.consumer.js';
   imports: [PartnersModule],
   controllers: [OrganizationsController, OrganizationsRpc, OrganizationSecurityConsumer, PartnersConsumer],
   providers: [
-    EraseOrganizationsJob,
     FirstOrganizationService,
     OrganizationDeletionService,
-    OrganizationErasureRepository,
     OrganizationDirectoryRepository,
     OrganizationSecurityRepository,
     OrganizationSecurityService,
@@ -33,6 +29,6 @@ import { PartnersConsumer } from './partners.consumer.js';
     SitesRepository,
     { provide: ORGANIZATION_SOURCE, useExisting: OrganizationDirectoryRepository },
   ],
-  exports: [OrganizationsRepository, SitesRepository],
+  exports: [OrganizationsRepository, OrganizationsService, SitesRepository],
 })
 export class OrganizationsModule {}

@@ -79,6 +79,16 @@ describe('OrganizationsRepository', () => {
     expect([...taken].sort()).toEqual(['acme', 'acme-2']);
   });
 
+  it('finds a candidate that ends in a number, and not its neighbors', async () => {
+    for (const slug of ['customer-1', 'customer-2', 'customer-2-2', 'customer-3']) {
+      await database.createOrganization(partnerId, { slug });
+    }
+    const taken = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
+      organizations.listTakenSlugs(tx, partnerId, ['customer-2', 'customer-2']),
+    );
+    expect([...taken].sort()).toEqual(['customer-2', 'customer-2-2']);
+  });
+
   it('raises the version with a change and keeps absent fields', async () => {
     const id = await database.createOrganization(partnerId, { name: 'Before' });
     const changed = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>

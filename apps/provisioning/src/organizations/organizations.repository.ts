@@ -2,12 +2,18 @@ import { Inject, Injectable } from '@nestjs/common';
 import { IsNull, Not } from 'typeorm';
 import { OrganizationAccessDenied, type Caller } from '@rmm/access';
 import type { OrganizationSecurity } from '@rmm/contracts';
-import { TenantDatabase, type QueryShape, type TenantTransaction, type WorkerTransaction } from '@rmm/persistence';
+import {
+  TenantDatabase,
+  type HasTenant,
+  type ListedOrganizations,
+  type QueryShape,
+  type TenantTransaction,
+  type WorkerTransaction,
+} from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { SortedListRepository, type SortedPageRequest, type SortedRows } from '../lists/sorted-list.repository.js';
 import { nameKey } from './name-key.js';
-import { slugBases } from './organization-slug.js';
 import { Organization, type BillingContact, type OrganizationType } from './organization.entity.js';
 
 /**
@@ -15,6 +21,13 @@ import { Organization, type BillingContact, type OrganizationType } from './orga
  * same, and limits what a hash join reads of the organizations.
  */
 export const ACTIVE_ORGANIZATION = `o.deleted_at IS NULL AND o.status IN ('active', 'trial')`;
+
+/** The organizations of a list of sites or devices. */
+export const ACTIVE_ORGANIZATIONS: ListedOrganizations = {
+  table: 'organization',
+  id: 'id',
+  condition: ACTIVE_ORGANIZATION,
+};
 
 /** The days during which a deleted organization can be restored; then it is erased. */
 export const RESTORE_DAYS = 30;
@@ -49,6 +62,7 @@ export interface OrganizationChanges {
 }
 
 export type NewOrganization = OrganizationChanges & {
+  id?: string;
   partnerId: string;
   name: string;
   slug: string;
@@ -101,15 +115,23 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
     return this.getOne<OrganizationView>(source, { where: { id, deletedAt: null }, shape: VIEW });
   }
 
+  /** Returns an organization that can be accessed; null for a foreign, an unknown and an inactive one. */
+  findAccessible(
+    source: Caller | TenantTransaction,
+    id: string,
+  ): Promise<Pick<Organization, 'id' | 'partnerId'> | null> {
+    return this.findOne(source, {
+      where: { id, deletedAt: null, status: ['active', 'trial'] },
+      columns: ['id', 'partnerId'],
+    });
+  }
+
   /**
    * Returns the organization that a query or body names.
    * @throws OrganizationAccessDenied  403, the same for a foreign, an unknown and an inactive organization
    */
   async getAccessible(source: Caller | TenantTransaction, id: string): Promise<Pick<Organization, 'id' | 'partnerId'>> {
-    const organization = await this.findOne(source, {
-      where: { id, deletedAt: null, status: ['active', 'trial'] },
-      columns: ['id', 'partnerId'],
-    });
+    const organization = await this.findAccessible(source, id);
     if (!organization) throw new OrganizationAccessDenied();
     return organization;
   }
@@ -134,6 +156,11 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
     return this.getOne(source, { where: { id }, conditions: [RESTORABLE] });
   }
 
+  /** Returns an organization that is live or can still be restored. @throws NotFoundError */
+  getExportable(caller: Caller, id: string): Promise<Organization> {
+    return this.getOne(caller, { where: { id, erasedAt: null } });
+  }
+
   /** Deletes the organization softly, once. @throws NotFoundError */
   markDeleted(tx: TenantTransaction, id: string): Promise<Organization> {
     const changes = { deletedAt: () => 'now()', version: () => 'version + 1' };
@@ -143,7 +170,18 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
   /** Makes a deleted organization live again; erasure may have begun in the meantime. @throws NotFoundError */
   restore(tx: TenantTransaction, id: string, slug: string): Promise<Organization> {
     const where = { id, deletedAt: Not(IsNull()), erasedAt: IsNull() };
-    return this.updateOne(tx, where, { deletedAt: () => 'NULL', slug, version: () => 'version + 1' });
+    return this.updateOne(tx, where, {
+      deletedAt: () => 'NULL',
+      importUndone: false,
+      slug,
+      version: () => 'version + 1',
+    });
+  }
+
+  /** Ends the time in which a deleted organization can be restored. @throws NotFoundError */
+  markErased(tx: TenantTransaction, id: string): Promise<Organization> {
+    const where = { id, deletedAt: Not(IsNull()), erasedAt: IsNull() };
+    return this.updateOne(tx, where, { erasedAt: () => 'now()' });
   }
 
   /** Returns whether another live organization that the caller sees has the slug; the unique index decides. */
@@ -154,7 +192,17 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
     return (await this.findOne(caller, { where, conditions: [other], columns: ['id'] })) !== null;
   }
 
-  /** Returns the slugs of live organizations of a partner that may collide with the candidates. */
+  /** Returns the id of the live organization of a partner that has the slug; null without one. */
+  async findIdBySlug(source: HasTenant | TenantTransaction, partnerId: string, slug: string): Promise<string | null> {
+    const found = await this.findOne(source, { where: { partnerId, slug, deletedAt: null }, columns: ['id'] });
+    return found?.id ?? null;
+  }
+
+  /**
+   * Returns the slugs of live organizations of a partner that may collide with the candidates: the candidates themselves and
+   * their numbered variants, which are stored under the candidate as `slug_base`. Not the other variants of a candidate that
+   * ends in a number: ten thousand organizations may be called "customer 1", "customer 2", ...
+   */
   async listTakenSlugs(
     tx: TenantTransaction | WorkerTransaction,
     partnerId: string,
@@ -162,8 +210,9 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
   ): Promise<Set<string>> {
     const rows = await tx.query<{ slug: string }>(
       `SELECT slug FROM organization
-        WHERE partner_id = :partnerId AND deleted_at IS NULL AND slug_base = ANY (:bases::text[])`,
-      { partnerId, bases: slugBases(candidates) },
+        WHERE partner_id = :partnerId AND deleted_at IS NULL
+          AND (slug = ANY (:candidates::text[]) OR slug_base = ANY (:candidates::text[]))`,
+      { partnerId, candidates: [...new Set(candidates)] },
     );
     return new Set(rows.map(({ slug }) => slug));
   }

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import {
   PartnerAccessDenied,
   PartnerDirectory,
   ScopeNotAllowed,
+  type Acting,
   type Caller,
   type DirectoryPartner,
   type UserCaller,
@@ -25,7 +27,7 @@ import { mergeOrganizationSettings, splitSecurity } from './organization-setting
 import { organizationSlug } from './organization-slug.js';
 import type { Organization } from './organization.entity.js';
 import { OrganizationLimitExceeded, OrganizationSlugConflict } from './organization.errors.js';
-import { organizationAccessChanged, organizationEvent } from './organization.events.js';
+import { organizationAccessChanged, organizationEvents } from './organization.events.js';
 import { toOrganizationDto } from './organization.mapper.js';
 import { OrganizationsRepository, type OrganizationChanges } from './organizations.repository.js';
 
@@ -62,22 +64,58 @@ export class OrganizationsService {
     return toOrganizationDto(caller, await this.organizations.get(caller, id));
   }
 
-  /** @throws ValidationError, OrganizationSlugConflict, OrganizationLimitExceeded, PartnerAccessDenied */
-  async create(caller: Caller, dto: CreateOrganizationDto): Promise<VisibleOrganization> {
+  /**
+   * Identity stores the security policy, where the request has one, before the organization exists: no user can access it
+   * without.
+   * @throws ValidationError, OrganizationSlugConflict, OrganizationLimitExceeded, PartnerAccessDenied; for a security policy
+   *   also what `update` throws
+   */
+  async create(caller: UserCaller, request: CreateOrganizationDto): Promise<VisibleOrganization> {
+    const { dto, security } = splitSecurity(request);
     assertContractPeriod(dto);
     const partnerId = resolvePartnerId(caller, dto.partnerId);
     const partner = await this.partners.find(partnerId);
     if (!partner) throw new PartnerAccessDenied();
-    return this.tenants.lockedTransaction(caller, organizationsLock(partnerId), async (tx) => {
-      await this.assertBelowCap(tx, partner);
-      const slug = dto.slug ?? (await this.findFreeSlug(tx, partnerId, dto.name));
-      const organization = await rejectTakenSlug(
-        this.organizations.create(tx, { ...toChanges(dto, {}), partnerId, name: dto.name, slug }),
-      );
-      await this.outbox.publish(tx, organizationEvent('organization.created', organization, caller.actor));
-      await this.audit.record(tx, caller, 'organization.create', toResource(organization), { slug });
-      return toOrganizationDto(caller, await this.organizations.get(tx, organization.id));
+    const changes = toChanges(dto, {});
+    const id = randomUUID();
+    if (security === undefined || security === null)
+      return this.insert(caller, partner, { ...changes, id, name: dto.name });
+    await this.security.assertMfa(caller, id);
+    await this.assertCreatable(caller, partner, dto.slug);
+    const policy = await this.security.apply(caller, { id, partnerId, name: dto.name }, security, true);
+    return this.insert(caller, partner, { ...changes, id, name: dto.name }, policy);
+  }
+
+  private insert(
+    caller: UserCaller,
+    partner: DirectoryPartner,
+    given: NamedOrganization,
+    policy: OrganizationSecurityState | null = null,
+  ): Promise<VisibleOrganization> {
+    return this.tenants.lockedTransaction(caller, organizationsLock(partner.partnerId), async (tx) => {
+      const { id } = await this.add(tx, caller, partner, given);
+      if (policy) await this.policies.save(tx, policy);
+      return toOrganizationDto(caller, await this.organizations.get(tx, id));
     });
+  }
+
+  /**
+   * Stores, publishes and audits a new organization in a transaction that has the `organizationsLock` of the partner.
+   * @throws OrganizationSlugConflict, OrganizationLimitExceeded
+   */
+  async add(
+    tx: TenantTransaction,
+    acting: Acting,
+    partner: DirectoryPartner,
+    given: NamedOrganization,
+  ): Promise<Organization> {
+    const { partnerId } = partner;
+    await this.assertBelowCap(tx, partner);
+    const slug = given.slug ?? (await this.findFreeSlug(tx, partnerId, given.name));
+    const organization = await rejectTakenSlug(this.organizations.create(tx, { ...given, partnerId, slug }));
+    await this.outbox.publish(tx, organizationEvents('organization.created', organization, acting.actor));
+    await this.audit.record(tx, acting, 'organization.create', toResource(organization), { slug });
+    return organization;
   }
 
   /**
@@ -113,7 +151,7 @@ export class OrganizationsService {
     const before = await this.organizations.lock(tx, id);
     assertContractPeriod(dto, before);
     const after = await rejectTakenSlug(this.organizations.change(tx, id, toChanges(dto, before.settings)));
-    await this.outbox.publish(tx, organizationEvent('organization.updated', after, caller.actor));
+    await this.outbox.publish(tx, organizationEvents('organization.updated', after, caller.actor));
     await this.audit.record(tx, caller, 'organization.update', toResource(after), { fields });
     if (after.status !== before.status) await this.outbox.publish(tx, organizationAccessChanged(after));
   }
@@ -132,6 +170,16 @@ export class OrganizationsService {
     return this.security.apply(caller, organization, security);
   }
 
+  /** Checks what can fail before identity stores a policy; it is checked again under the lock. */
+  private assertCreatable(caller: UserCaller, partner: DirectoryPartner, slug?: string): Promise<void> {
+    return this.tenants.transaction(caller, async (tx) => {
+      await this.assertBelowCap(tx, partner);
+      const { partnerId } = partner;
+      const taken = slug ? await this.organizations.listTakenSlugs(tx, partnerId, [slug]) : new Set<string>();
+      if (slug && taken.has(slug)) throw new OrganizationSlugConflict();
+    });
+  }
+
   private async assertBelowCap(
     tx: TenantTransaction,
     { partnerId, maxOrganizations: cap }: DirectoryPartner,
@@ -146,6 +194,8 @@ export class OrganizationsService {
     return uniqueSlug(base, (slug) => taken.has(slug));
   }
 }
+
+type NamedOrganization = OrganizationChanges & { id?: string; name: string };
 
 type ContractPeriod = { contractStart?: Date | null; contractEnd?: Date | null };
 

@@ -14,13 +14,17 @@ export const toSiteState = (row: SiteStateRow): SiteState => ({
   version: Number(row.version),
 });
 
-/** Returns the integration event for the services that store sites. */
-export function siteEvent(
+/** Returns the integration event for the services that store sites, and the event that webhooks get. */
+export function siteEvents(
   type: 'site.created' | 'site.updated' | 'site.deleted',
   row: SiteStateRow,
   actor?: Actor,
-): OutgoingMessage {
-  const data = toSiteState(row);
-  const { siteId, orgId, partnerId, version } = data;
-  return { stream: 'internal', type, aggregateId: siteId, aggregateVersion: version, partnerId, orgId, actor, data };
+): OutgoingMessage[] {
+  const state = toSiteState(row);
+  const { siteId, orgId, partnerId, name, version } = state;
+  const common = { type, aggregateId: siteId, aggregateVersion: version, partnerId, orgId, actor };
+  return [
+    { stream: 'internal', ...common, data: state },
+    { stream: 'events', ...common, data: { siteId, name } },
+  ];
 }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ContactsModule } from '../contacts/contacts.module.js';
 import { DeviceGroupsModule } from '../devices/groups/device-groups.module.js';
 import { OrganizationsModule } from '../organizations/organizations.module.js';
 import { SitesController } from './sites.controller.js';
@@ -6,8 +7,9 @@ import { SitesRpc } from './sites.rpc.js';
 import { SitesService } from './sites.service.js';
 
 @Module({
-  imports: [OrganizationsModule, DeviceGroupsModule],
+  imports: [OrganizationsModule, ContactsModule, DeviceGroupsModule],
   controllers: [SitesController, SitesRpc],
   providers: [SitesService],
+  exports: [SitesService],
 })
 export class SitesModule {}

@@ -42,6 +42,17 @@ describe('SitesRepository', () => {
     expect(await names(partnerCaller(randomUUID()))).toEqual([]);
   });
 
+  it('cuts a page of sites with the largest settings at about 1 MB', async () => {
+    for (let n = 0; n < 20; n += 1) await database.createSite(partnerId, orgId, `Large ${n}`);
+    await database.admin.query(
+      `UPDATE site SET settings = jsonb_build_object('text', repeat('x', 65000)) WHERE org_id = $1`,
+      [orgId],
+    );
+    const page = await sites.list(partnerCaller(partnerId), { siteIds: null }, { page: 1, limit: 100 });
+    expect(page.pagination).toEqual({ page: 1, limit: 100, total: 20, truncated: true });
+    expect(Buffer.byteLength(JSON.stringify(page.rows))).toBeLessThan(1_100_000);
+  });
+
   it('hides the sites of an inactive organization', async () => {
     const id = await database.createSite(partnerId, orgId);
     await database.admin.query(`UPDATE organization SET status = 'suspended' WHERE id = $1`, [orgId]);

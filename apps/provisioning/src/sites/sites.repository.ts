@@ -11,7 +11,7 @@ import { NotFoundError } from '@rmm/service-kit';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { SortedListRepository, type SortedPageRequest, type SortedRows } from '../lists/sorted-list.repository.js';
 import { nameKey } from '../organizations/name-key.js';
-import { ACTIVE_ORGANIZATION } from '../organizations/organizations.repository.js';
+import { ACTIVE_ORGANIZATION, ACTIVE_ORGANIZATIONS } from '../organizations/organizations.repository.js';
 import type { SiteAddress, SiteContact } from './site-details.mapper.js';
 import { Site } from './site.entity.js';
 import type { SiteStateRow } from './site.events.js';
@@ -76,6 +76,7 @@ export class SitesRepository extends SortedListRepository<Site> {
       where: { orgId, id: siteIds ?? undefined, deletedAt: null },
       conditions: [pattern !== undefined && { sql: 'site.name ILIKE :pattern', params: { pattern } }],
       shape: VIEW,
+      organizations: ACTIVE_ORGANIZATIONS,
       budget: { columns: ['settings', 'address', 'contact'] },
     });
   }
@@ -109,6 +110,12 @@ export class SitesRepository extends SortedListRepository<Site> {
   async keep(tx: TenantTransaction, orgId: string, id: string): Promise<boolean> {
     const where = { id, orgId, deletedAt: null };
     return (await this.findOne(tx, { where, columns: ['id'], lock: 'FOR SHARE' })) !== null;
+  }
+
+  /** Returns the organization of a site, which is then not deleted before the transaction ends; null for an unknown site. */
+  async findOrganization(tx: TenantTransaction, id: string): Promise<string | null> {
+    const site = await this.findOne(tx, { where: { id, deletedAt: null }, columns: ['orgId'], lock: 'FOR SHARE' });
+    return site?.orgId ?? null;
   }
 
   /** Returns the number of devices of a site without decommissioned ones, from its counter. */

@@ -5,12 +5,14 @@ import {
   isSiteRestricted,
   SiteAccessDenied,
   siteFilter,
+  type Acting,
   type Caller,
 } from '@rmm/access';
 import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ValidationError } from '@rmm/service-kit';
+import { ContactsRepository } from '../contacts/contacts.repository.js';
 import { DeviceGroupsRepository } from '../devices/groups/device-groups.repository.js';
 import type { DoneDto } from '../dto/done.dto.js';
 import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
@@ -20,11 +22,11 @@ import type { CreateSiteDto } from './dto/create-site.dto.js';
 import type { ListSitesDto } from './dto/list-sites.dto.js';
 import type { SiteDto } from './dto/site.dto.js';
 import type { UpdateSiteDto } from './dto/update-site.dto.js';
-import { toSiteAddress, toSiteContact } from './site-details.mapper.js';
+import { toSiteAddress, toSiteContact, type SiteAddress, type SiteContact } from './site-details.mapper.js';
 import { mergeSiteSettings } from './site-settings.policy.js';
 import type { Site } from './site.entity.js';
 import { SiteNameConflict, SiteNotEmpty } from './site.errors.js';
-import { siteEvent } from './site.events.js';
+import { siteEvents } from './site.events.js';
 import { toSiteDto } from './site.mapper.js';
 import { SitesRepository, type SiteChanges } from './sites.repository.js';
 
@@ -35,6 +37,7 @@ export class SitesService {
     private readonly sites: SitesRepository,
     private readonly organizations: OrganizationsRepository,
     private readonly groups: DeviceGroupsRepository,
+    private readonly contacts: ContactsRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
   ) {}
@@ -68,21 +71,31 @@ export class SitesService {
     if (orgId === null) throw ValidationError.forField('orgId', 'is required');
     const settings = mergeSiteSettings({}, dto.settings, dto);
     return this.tenants.transaction(caller, async (tx) => {
-      const { partnerId } = await this.organizations.getAccessible(tx, orgId);
-      const site = await rejectTakenName(
-        this.sites.create(tx, {
-          partnerId,
-          orgId,
-          name: trimName(dto.name),
-          timezone: dto.timezone ?? 'UTC',
-          address: dto.address ? toSiteAddress(dto.address) : null,
-          contact: dto.contact ? toSiteContact(dto.contact) : null,
-          settings,
-        }),
-      );
-      await this.publish(tx, caller, 'created', site);
-      return toSiteDto(await this.sites.get(tx, site.id));
+      const { id } = await this.add(tx, caller, { ...dto, orgId, settings });
+      return toSiteDto(await this.sites.get(tx, id));
     });
+  }
+
+  /** Stores, publishes and audits a new site. @throws OrganizationAccessDenied, SiteNameConflict */
+  async add(
+    tx: TenantTransaction,
+    acting: Acting,
+    { orgId, name, timezone, address, contact, settings }: GivenSite,
+  ): Promise<Site> {
+    const { partnerId } = await this.organizations.getAccessible(tx, orgId);
+    const site = await rejectTakenName(
+      this.sites.create(tx, {
+        partnerId,
+        orgId,
+        name: trimName(name),
+        timezone: timezone ?? 'UTC',
+        address: address ? toSiteAddress(address) : null,
+        contact: contact ? toSiteContact(contact) : null,
+        settings,
+      }),
+    );
+    await this.publish(tx, acting, 'created', site);
+    return site;
   }
 
   /** @throws NotFoundError, SiteNameConflict, ValidationError; SiteAccessDenied  for a member restricted to other sites */
@@ -101,7 +114,8 @@ export class SitesService {
   }
 
   /**
-   * Deletes a site without devices, and its device groups; credentials ends the enrollment keys of the site by the event.
+   * Deletes a site without devices, and its device groups; its contacts become contacts of the organization. Credentials ends
+   * the enrollment keys of the site by the event.
    * @throws NotFoundError, SiteNotEmpty; SiteAccessDenied  for a member restricted to sites
    */
   delete(caller: Caller, id: string): Promise<DoneDto> {
@@ -110,6 +124,7 @@ export class SitesService {
       if (isSiteRestricted(caller)) throw new SiteAccessDenied();
       if ((await this.sites.countDevices(tx, id)) > 0) throw new SiteNotEmpty();
       const groups = await this.groups.deleteOfSite(tx, orgId, id);
+      await this.contacts.detachSite(tx, orgId, id);
       const site = await this.sites.remove(tx, id);
       await this.publish(tx, caller, 'deleted', site, { deviceGroups: groups.length });
       return { success: true };
@@ -118,15 +133,24 @@ export class SitesService {
 
   private async publish(
     tx: TenantTransaction,
-    caller: Caller,
+    acting: Acting,
     change: keyof typeof AUDIT_ACTIONS,
     site: Site,
     details: Record<string, unknown> = {},
   ): Promise<void> {
     const { id, name, orgId, partnerId } = site;
-    await this.outbox.publish(tx, siteEvent(`site.${change}`, site, caller.actor));
-    await this.audit.record(tx, caller, AUDIT_ACTIONS[change], { type: 'site', id, name, orgId, partnerId }, details);
+    await this.outbox.publish(tx, siteEvents(`site.${change}`, site, acting.actor));
+    await this.audit.record(tx, acting, AUDIT_ACTIONS[change], { type: 'site', id, name, orgId, partnerId }, details);
   }
+}
+
+interface GivenSite {
+  orgId: string;
+  name: string;
+  timezone?: string;
+  address?: Partial<SiteAddress> | null;
+  contact?: Partial<SiteContact> | null;
+  settings?: Record<string, unknown>;
 }
 
 const AUDIT_ACTIONS = {

@@ -23,7 +23,7 @@ describe('DecommissioningRepository', () => {
     const id = await database.createDevice(partnerId, orgId, { agent_token_hash: Buffer.alloc(32, 1) });
     const caller = partnerCaller(partnerId);
     await database.tenants.transaction(caller, async (tx) =>
-      devices.decommission(tx, await devices.lock(tx, caller, id)),
+      devices.decommission(tx, [(await devices.lock(tx, caller, id)).id]),
     );
     const { rows } = await database.admin.query(
       `SELECT d.agent_token_hash, d.version::int AS version, s.status, s.offline_check_at, c.devices

@@ -37,15 +37,19 @@ export class DecommissioningRepository {
   }
 
   /**
-   * Ends the token and the group memberships of the device. Its state and the counters follow by triggers; from here to
-   * its end the transaction holds the lock of the partner's device counter.
+   * Ends the tokens and the group memberships of locked devices. Their states and the counters follow by triggers; from
+   * here to its end the transaction holds the lock of the partner's device counter.
    */
-  async decommission(tx: TenantTransaction, { id }: LockedDevice): Promise<void> {
+  async decommission(tx: TenantTransaction, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return;
     await tx.queryAll([
-      { sql: 'DELETE FROM device_group_member WHERE device_id = :id', params: { id } },
+      { sql: 'DELETE FROM device_group_member WHERE device_id = ANY (:ids::uuid[])', params: { ids } },
+      { sql: 'DELETE FROM agent_token_rotation WHERE device_id = ANY (:ids::uuid[])', params: { ids } },
+      { sql: 'DELETE FROM device_provision WHERE device_id = ANY (:ids::uuid[])', params: { ids } },
       {
-        sql: `UPDATE device SET decommissioned_at = now(), agent_token_hash = NULL, version = version + 1 WHERE id = :id`,
-        params: { id },
+        sql: `UPDATE device SET decommissioned_at = now(), agent_token_hash = NULL, version = version + 1
+               WHERE id = ANY (:ids::uuid[])`,
+        params: { ids },
       },
     ]);
   }

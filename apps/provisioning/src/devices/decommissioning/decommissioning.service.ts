@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { assertDevice, type Caller } from '@rmm/access';
-import { AuditTrail, Outbox, type OutgoingMessage } from '@rmm/messaging';
+import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import type { DoneDto } from '../../dto/done.dto.js';
-import { agentsChanged } from '../device.events.js';
-import { DecommissioningRepository, type LockedDevice } from './decommissioning.repository.js';
+import { agentsChanged, decommissioned } from '../device.events.js';
+import { DecommissioningRepository } from './decommissioning.repository.js';
 
 /** Takes devices out of use: their agents are refused at once and they no longer count for caps. */
 @Injectable()
@@ -35,22 +35,8 @@ export class DecommissioningService {
         orgId,
         partnerId,
       });
-      await this.devices.decommission(tx, device);
+      await this.devices.decommission(tx, [id]);
       return { success: true };
     });
   }
 }
-
-const decommissioned = (
-  { actor }: Caller,
-  { id: deviceId, hostname, version, orgId, partnerId }: LockedDevice,
-): OutgoingMessage => ({
-  stream: 'events',
-  type: 'device.decommissioned',
-  aggregateId: deviceId,
-  aggregateVersion: Number(version) + 1,
-  partnerId,
-  orgId,
-  actor,
-  data: { deviceId, hostname, decommissionedBy: actor.id },
-});

@@ -12,7 +12,7 @@ import { NotFoundError } from '@rmm/service-kit';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../../config.js';
 import { SortedListRepository, type SortedPageRequest, type SortedRows } from '../../lists/sorted-list.repository.js';
 import { nameKey } from '../../organizations/name-key.js';
-import { ACTIVE_ORGANIZATION } from '../../organizations/organizations.repository.js';
+import { ACTIVE_ORGANIZATION, ACTIVE_ORGANIZATIONS } from '../../organizations/organizations.repository.js';
 import type { VisibleGroups } from './device-group-access.policy.js';
 import { DeviceGroup } from './device-group.entity.js';
 
@@ -100,6 +100,7 @@ export class DeviceGroupsRepository extends SortedListRepository<DeviceGroup> {
           pattern !== undefined && { sql: 'deviceGroup.name ILIKE :pattern', params: { pattern } },
         ],
         shape: OF_ACTIVE_ORGANIZATION,
+        organizations: ACTIVE_ORGANIZATIONS,
         budget: { columns: ['description'] },
       },
     );
@@ -117,6 +118,12 @@ export class DeviceGroupsRepository extends SortedListRepository<DeviceGroup> {
       shape: OF_ACTIVE_ORGANIZATION,
       lock: 'FOR NO KEY UPDATE',
     });
+  }
+
+  /** Locks a group until the transaction ends; null for an unknown one. */
+  findLocked(tx: TenantTransaction, id: string): Promise<DeviceGroup | null> {
+    const where = { id, deletedAt: null };
+    return this.findOne(tx, { where, shape: OF_ACTIVE_ORGANIZATION, lock: 'FOR NO KEY UPDATE' });
   }
 
   /** Counts the live groups of an organization. */

@@ -10,4 +10,11 @@ export class DeviceHardware extends DeviceReport {
   /** Computed by the database from the hardware. */
   @Column({ type: 'text', name: 'serial_number', nullable: true, insert: false, update: false })
   serialNumber: string | null;
+
+  /**
+   * The serial number in upper case, letters and digits only; null without one and for placeholders of vendors. Computed by
+   * the database, indexed with the organization.
+   */
+  @Column({ type: 'text', name: 'serial_key', nullable: true, insert: false, update: false })
+  serialKey: string | null;
 }

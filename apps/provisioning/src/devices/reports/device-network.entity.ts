@@ -6,4 +6,11 @@ import { DeviceReport } from './device-report.entity.js';
 export class DeviceNetwork extends DeviceReport {
   @Column('jsonb')
   adapters: Record<string, unknown>[];
+
+  /**
+   * The address of the primary adapter, else of the first one with an address of its vendor: 12 lower-case hex digits.
+   * Computed by the database, indexed with the organization.
+   */
+  @Column({ type: 'text', name: 'mac_key', nullable: true, insert: false, update: false })
+  macKey: string | null;
 }

@@ -1,5 +1,23 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
+export const POSTURE_CATEGORIES = [
+  'mdm',
+  'rmm',
+  'remoteAccess',
+  'endpointSecurity',
+  'policyEngine',
+  'backup',
+  'identityMfa',
+  'siem',
+  'dnsFiltering',
+  'zeroTrustVpn',
+  'patchManagement',
+] as const;
+export type PostureCategory = (typeof POSTURE_CATEGORIES)[number];
+
+export const DETECTION_STATUSES = ['active', 'installed', 'unknown'] as const;
+export type DetectionStatus = (typeof DETECTION_STATUSES)[number];
+
 /** A management tool that the latest scan found on a device. */
 @Entity('device_posture_product')
 export class DevicePostureProduct {
@@ -7,7 +25,7 @@ export class DevicePostureProduct {
   deviceId: string;
 
   @PrimaryColumn('text')
-  category: string;
+  category: PostureCategory;
 
   @PrimaryColumn('text')
   name: string;
@@ -22,11 +40,15 @@ export class DevicePostureProduct {
   version: string | null;
 
   @Column('text')
-  status: 'active' | 'installed' | 'unknown';
+  status: DetectionStatus;
 
   @Column('text', { name: 'service_name', nullable: true })
   serviceName: string | null;
 
   @Column('jsonb', { nullable: true })
-  details: Record<string, unknown> | null;
+  details: unknown;
+
+  /** The creation time of the device, which never changes, for the order of lists. */
+  @Column('timestamptz', { name: 'device_created_at' })
+  deviceCreatedAt: Date;
 }

@@ -15,4 +15,12 @@ export class DevicePosture extends DeviceReport {
 
   @Column('jsonb', { nullable: true })
   errors: unknown;
+
+  /** Category, name and status of each product that was found: what the counters count. */
+  @Column('jsonb')
+  detections: [category: string, name: string, status: string][];
+
+  /** False for a decommissioned device, which does not count. A trigger sets it. */
+  @Column('boolean', { name: 'is_active' })
+  isActive: boolean;
 }

@@ -11,6 +11,10 @@ export abstract class DeviceReport {
   @Column('uuid', { name: 'org_id' })
   orgId: string;
 
+  /** SHA-256 of the contents as they are stored; null when the writer does not compute it. */
+  @Column('bytea', { name: 'content_hash', nullable: true, select: false })
+  contentHash: Buffer | null;
+
   /** A trigger sets both times; `updatedAt` is the export stamp. */
   @Column({ type: 'timestamptz', name: 'created_at', insert: false, update: false })
   createdAt: Date;

@@ -1,19 +1,19 @@
 import { fieldOf, IsOneOf, IsUuid } from '@rmm/validation';
 import type { ImportMode } from '../import-decision.policy.js';
-import { MAX_IMPORT_ROWS } from '../import-rows.js';
+import { MAX_IMPORT_ROWS } from '../row-reader.js';
 
-/** Checks the list only: `parseImportRows` reads the rows, whose unknown columns are ignored instead of refused. */
-const IsRowList = (): PropertyDecorator =>
+/** Checks the list only: `parseRows` reads the rows, whose unknown columns are ignored instead of refused. */
+export const IsRowList = (description: string): PropertyDecorator =>
   fieldOf({
     name: 'isRowList',
     check: (value) => Array.isArray(value) && value.length <= MAX_IMPORT_ROWS,
     text: `must be a list of at most ${MAX_IMPORT_ROWS} rows`,
-    description: 'organization, site?, externalId?, externalSystem?, timezone?, address?, contact?',
+    description,
     api: { type: 'array', items: { type: 'object', additionalProperties: true }, maxItems: MAX_IMPORT_ROWS } as never,
   });
 
 export class PreviewImportDto {
-  @IsRowList()
+  @IsRowList('organization, site?, externalId?, externalSystem?, timezone?, address?, contact?')
   rows!: unknown[];
 
   @IsUuid({ optional: true, description: 'Required in system scope' })

@@ -1,21 +1,20 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
-import { LIST_SORTS, type ListSort } from './sorted-page-query.dto.js';
 
 export class ListOrderDto {
-  @ApiProperty({ enum: LIST_SORTS })
-  by: ListSort;
+  @ApiProperty({ description: 'The `sort` of the request, `created` when it names none' })
+  by: string;
 
-  @ApiProperty({ enum: ['asc', 'desc'] })
+  @ApiProperty({ enum: ['asc', 'desc'], description: 'Direction of the order' })
   dir: 'asc' | 'desc';
 }
 
 /** `page` and `total` without `cursor`, `nextCursor` and `sort` with it. */
 export class SortedPaginationDto {
-  @ApiProperty({ type: 'integer', required: false })
+  @ApiProperty({ type: 'integer', required: false, description: 'The page, counted from 1' })
   page?: number;
 
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Records per page, as applied' })
   limit: number;
 
   @ApiProperty({ type: 'integer', required: false, description: 'With `cursor` only when `includeTotal` asks for it' })
@@ -30,7 +29,7 @@ export class SortedPaginationDto {
   @ApiProperty({ type: String, required: false, nullable: true, description: 'Null on the last page' })
   nextCursor?: string | null;
 
-  @ApiProperty({ type: ListOrderDto, required: false })
+  @ApiProperty({ type: ListOrderDto, required: false, description: 'Order of the list' })
   sort?: ListOrderDto;
 }
 
@@ -42,9 +41,9 @@ export interface SortedPage<T> {
 /** Returns the class of a list response for OpenAPI: `@ApiOkResponse({ type: sortedPageOf(SiteDto) })`. */
 export function sortedPageOf<T>(item: Type<T>): Type<SortedPage<T>> {
   class SortedPageDto implements SortedPage<T> {
-    @ApiProperty({ type: [item] })
+    @ApiProperty({ type: [item], description: 'The records of the page' })
     data: T[];
-    @ApiProperty({ type: SortedPaginationDto })
+    @ApiProperty({ type: SortedPaginationDto, description: 'Position and order of the page' })
     pagination: SortedPaginationDto;
   }
   Object.defineProperty(SortedPageDto, 'name', { value: `SortedPageOf${item.name}` });

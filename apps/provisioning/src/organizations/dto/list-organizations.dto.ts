@@ -7,7 +7,7 @@ export class ListOrganizationsDto extends SortedPageQueryDto {
   @IsName({ optional: true, description: 'Part of the name or slug' })
   search?: string;
 
-  @IsOneOf(ORGANIZATION_STATUSES, { optional: true })
+  @IsOneOf(ORGANIZATION_STATUSES, { optional: true, description: 'Only those in this state' })
   status?: OrganizationStatus;
 
   @IsUuid({ optional: true, description: 'System scope' })

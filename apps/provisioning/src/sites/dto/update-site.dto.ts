@@ -1,21 +1,20 @@
-import { IsName, IsNested, IsOpenObject } from '@rmm/validation';
+import { IsName, IsNested, IsOpenObject, IsTimeZone } from '@rmm/validation';
 import { BillingContactDto } from '../../organizations/dto/billing-contact.dto.js';
 import { IsDayOrInstant } from '../../organizations/dto/day-or-instant.decorator.js';
 import { SiteAddressDto, SiteContactDto } from './site-details.dto.js';
-import { IsTimeZone } from './time-zone.decorator.js';
 
 /** An absent field stays as it is, also inside of `address`, `contact` and `billingContact`; null clears it. */
 export class UpdateSiteDto {
-  @IsName({ optional: true })
+  @IsName({ optional: true, description: 'Name of the site' })
   name?: string;
 
-  @IsTimeZone()
+  @IsTimeZone({ optional: true, description: 'IANA name; UTC when absent at creation' })
   timezone?: string;
 
-  @IsNested(() => SiteAddressDto, { optional: true, nullable: true })
+  @IsNested(() => SiteAddressDto, { optional: true, nullable: true, description: 'Postal address of the site' })
   address?: SiteAddressDto | null;
 
-  @IsNested(() => SiteContactDto, { optional: true, nullable: true })
+  @IsNested(() => SiteContactDto, { optional: true, nullable: true, description: 'Contact of the site' })
   contact?: SiteContactDto | null;
 
   @IsOpenObject({ optional: true, description: 'Merged per key; null removes a key' })

@@ -35,8 +35,8 @@ export function readCustomFieldPatch(body: unknown): CustomFieldPatch {
   if (entries.length > MAX_KEYS_AT_ONCE)
     throw ValidationError.forField('body', `must have at most ${MAX_KEYS_AT_ONCE} fields`);
   const problems = entries.flatMap(([key, value]): [string, string[]][] => {
-    if (!isKey(key)) return [[key.slice(0, MAX_KEY_LENGTH) || 'body', [KEY_TEXT]]];
-    return value === null || isValue(value) ? [] : [[key, [VALUE_TEXT]]];
+    if (!isFieldKey(key)) return [[key.slice(0, MAX_KEY_LENGTH) || 'body', [KEY_TEXT]]];
+    return value === null || isFieldValue(value) ? [] : [[key, [VALUE_TEXT]]];
   });
   // `fromEntries` defines properties instead of assigning them, so no name has a special meaning.
   if (problems.length > 0)
@@ -48,13 +48,13 @@ export function readCustomFieldPatch(body: unknown): CustomFieldPatch {
   };
 }
 
-function isKey(key: string): boolean {
+export function isFieldKey(key: string): boolean {
   return (
     key.length >= 1 && key.length <= MAX_KEY_LENGTH && key !== UNUSABLE && !CONTROL.test(key) && isStorableText(key)
   );
 }
 
-function isValue(value: unknown): value is CustomFieldValue {
+export function isFieldValue(value: unknown): value is CustomFieldValue {
   if (typeof value === 'string') return value.length <= MAX_TEXT_LENGTH && isStorableText(value);
   return typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value));
 }

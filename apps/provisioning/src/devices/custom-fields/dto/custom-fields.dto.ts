@@ -4,7 +4,12 @@ import { MAX_KEYS_AT_ONCE, MAX_TEXT_LENGTH, type CustomFieldValue } from './cust
 const VALUES = [{ type: 'string', maxLength: MAX_TEXT_LENGTH }, { type: 'number' }, { type: 'boolean' }];
 
 export class CustomFieldsDto {
-  @ApiProperty({ type: 'object', additionalProperties: { oneOf: VALUES }, example: { rack: 'B12', spare: false } })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { oneOf: VALUES },
+    example: { rack: 'B12', spare: false },
+    description: 'Values by field key',
+  })
   customFields: Record<string, CustomFieldValue>;
 }
 

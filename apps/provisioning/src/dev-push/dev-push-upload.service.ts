@@ -1,0 +1,142 @@
+import { Inject, Injectable } from '@nestjs/common';
+import multer from 'multer';
+import { createHash, randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { AccessRequest, Caller } from '@rmm/access';
+import { PayloadTooLargeError, ValidationError, type KitRequest } from '@rmm/service-kit';
+import { isUuid } from '@rmm/validation';
+import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
+import { DevicesService } from '../devices/devices.service.js';
+import { DevPushFilesRepository } from './dev-push-files.repository.js';
+import { DevPushDisabled, DevPushStorageFull } from './dev-push.errors.js';
+import { hasFormParts, MAX_BUILD_BYTES } from './dto/dev-push-form.dto.js';
+
+/** A file that is stored, without a push so far. */
+export interface StoredBuild {
+  id: string;
+  bytes: number;
+  /** SHA-256, 64 hex digits. */
+  checksum: string;
+}
+
+const PART_BYTES = 256 * 1024;
+/** A file counts at least this much, so that the limit of space also limits how many files there are. */
+const MIN_RESERVED_BYTES = 1024 * 1024;
+const LIMITS = {
+  files: 1,
+  fields: 10,
+  parts: 11,
+  fileSize: MAX_BUILD_BYTES,
+  fieldSize: 1_024,
+  fieldNameSize: 100,
+  headerPairs: 20,
+};
+
+/** The request as multer leaves it. */
+type UploadRequest = AccessRequest & KitRequest & { file?: StoredBuild; body?: Record<string, unknown> };
+
+/** Stores the build of a form part by part while it arrives: no more than one part is in memory. */
+@Injectable()
+export class DevPushUploadService {
+  private readonly isEnabled: boolean;
+  private readonly maxStoredBytes: number;
+
+  constructor(
+    @Inject(PROVISIONING_CONFIG) { devPush }: Pick<ProvisioningConfig, 'devPush'>,
+    private readonly files: DevPushFilesRepository,
+    private readonly devices: DevicesService,
+  ) {
+    this.isEnabled = devPush.enabled;
+    this.maxStoredBytes = devPush.maxStoredBytes;
+  }
+
+  /**
+   * Reads the form; its other fields are in the body afterwards.
+   * @throws DevPushDisabled, ValidationError, PayloadTooLargeError, DevPushStorageFull; NotFoundError, SiteAccessDenied
+   *   for an agent that is named before the file
+   */
+  async receive(request: UploadRequest, response: object): Promise<StoredBuild> {
+    const { caller } = request;
+    if (!caller) throw new Error('uploads need a caller');
+    if (!this.isEnabled) throw new DevPushDisabled();
+    if (!hasFormParts(request)) throw missing('agentId', 'binary');
+    const id = randomUUID();
+    try {
+      await this.readForm(id, caller, request, response);
+      const { file, body } = request;
+      if (!file?.bytes) throw body?.['agentId'] === undefined ? missing('agentId', 'binary') : missing('binary');
+      return file;
+    } catch (error) {
+      await this.discard({ id });
+      throw error;
+    }
+  }
+
+  /** Deletes a file that no push names. */
+  discard({ id }: Pick<StoredBuild, 'id'>): Promise<void> {
+    return this.files.delete(id);
+  }
+
+  private async readForm(id: string, caller: Caller, request: UploadRequest, response: object): Promise<void> {
+    let storeError: unknown;
+    const storage: multer.StorageEngine = {
+      _handleFile: (_, file, done) => {
+        this.store(id, caller, request, file.stream).then(
+          (stored) => done(null, stored as object),
+          (error: unknown) => done((storeError = error)),
+        );
+      },
+      _removeFile: (_request, _file, done) => done(null),
+    };
+    const read = multer({ storage, limits: LIMITS, defParamCharset: 'utf8' }).single('binary');
+    await new Promise<void>((resolve, reject) => {
+      read(request as never, response as never, (error: unknown) => {
+        if (!error) resolve();
+        else reject(error === storeError ? (error as Error) : toDomainError(error));
+      });
+    });
+  }
+
+  private async store(id: string, caller: Caller, request: UploadRequest, stream: Readable): Promise<StoredBuild> {
+    const agentId = request.body?.['agentId'];
+    if (isUuid(agentId)) await this.devices.getActiveByAgent(caller, agentId);
+    if (!(await this.files.reserve(id, reservedBytes(request), this.maxStoredBytes))) throw new DevPushStorageFull();
+    const hash = createHash('sha256');
+    let bytes = 0;
+    let part = 0;
+    let pending: Buffer[] = [];
+    let pendingBytes = 0;
+    const flush = async () => {
+      if (pendingBytes === 0) return;
+      await this.files.insertPart(id, part, Buffer.concat(pending));
+      [part, pending, pendingBytes] = [part + 1, [], 0];
+    };
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      hash.update(chunk);
+      pending.push(chunk);
+      pendingBytes += chunk.length;
+      bytes += chunk.length;
+      if (pendingBytes >= PART_BYTES) await flush();
+    }
+    await flush();
+    return { id, bytes, checksum: hash.digest('hex') };
+  }
+}
+
+/** Returns the largest size that the file may get, by the length of the request. */
+function reservedBytes({ headers }: UploadRequest): number {
+  const length = Number(headers['content-length'] ?? MAX_BUILD_BYTES);
+  return Math.min(Math.max(length, MIN_RESERVED_BYTES), MAX_BUILD_BYTES);
+}
+
+const missing = (...fields: string[]): ValidationError =>
+  new ValidationError(undefined, { fieldErrors: Object.fromEntries(fields.map((name) => [name, ['is required']])) });
+
+/** Maps errors of the parser, which has no class of its own for forms that it cannot read. */
+function toDomainError(cause: unknown): Error {
+  if (cause instanceof multer.MulterError && cause.code === 'LIMIT_FILE_SIZE') {
+    return new PayloadTooLargeError(undefined, { cause });
+  }
+  const text = 'must be one file of a well-formed form with the fields agentId, version and component';
+  return new ValidationError(undefined, { fieldErrors: { binary: [text] }, cause });
+}

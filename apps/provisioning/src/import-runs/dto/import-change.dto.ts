@@ -1,0 +1,38 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { ImportChangeAction, ImportedResource } from '../journal/import-change.js';
+import { KEPT_REASONS, type KeptReason } from '../undo/undo-plan.types.js';
+import { CursorPaginationDto } from './import-run-row.dto.js';
+
+const OUTCOMES = ['removed', 'restored', 'kept'] as const;
+
+/** A change of a run, and what became of it when the run was undone. */
+export class ImportChangeDto {
+  @ApiProperty({
+    enum: ['organization', 'organization_link', 'site', 'contact', 'contact_link'],
+    description: 'Kind of the changed record',
+  })
+  resource: ImportedResource;
+
+  @ApiProperty({ enum: ['create', 'update', 'reactivate'], description: 'What the import did' })
+  action: ImportChangeAction;
+
+  @ApiProperty({ format: 'uuid', description: 'For a link the organization or contact that has it' })
+  recordId: string;
+
+  @ApiProperty({ format: 'uuid', description: 'Organization of the changed record' })
+  organizationId: string;
+
+  @ApiProperty({ type: String, enum: OUTCOMES, nullable: true, description: 'Null while it is not undone' })
+  outcome: (typeof OUTCOMES)[number] | null;
+
+  @ApiProperty({ type: String, enum: KEPT_REASONS, nullable: true, description: 'Why it was kept' })
+  reason: KeptReason | null;
+}
+
+export class ImportChangesDto {
+  @ApiProperty({ type: [ImportChangeDto], description: 'The changes of the page' })
+  data: ImportChangeDto[];
+
+  @ApiProperty({ type: CursorPaginationDto, description: 'Position of the page' })
+  pagination: CursorPaginationDto;
+}

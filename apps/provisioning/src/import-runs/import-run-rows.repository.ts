@@ -1,0 +1,176 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '@rmm/access';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import type { JournalScope } from './journal/import-change.js';
+
+export interface StagedRow {
+  index: number;
+  line: number;
+  cells: string[];
+  position: number | null;
+  annotation: string | null;
+  matchId: string | null;
+  reason: string | null;
+}
+
+export interface StoredRow extends StagedRow {
+  orgId: string | null;
+  matchName: string | null;
+  result: RowResult | null;
+  code: string | null;
+}
+
+export type RowResult = 'imported' | 'updated' | 'skipped' | 'failed';
+
+export interface AnnotatedRow {
+  index: number;
+  annotation: string;
+  orgId: string | null;
+  matchId: string | null;
+  matchName: string | null;
+  reason: string | null;
+}
+
+export interface RowOutcome {
+  index: number;
+  result: RowResult;
+  code: string | null;
+  reason: string | null;
+  orgId: string | null;
+}
+
+export interface RowFilter {
+  annotation?: string;
+  result?: RowResult;
+  /** Rows that a commit refused or, before it, would refuse. */
+  isRefused?: boolean;
+}
+
+const ROW = `r.index, r.line, r.cells, r.position, r.annotation, r.match_id AS "matchId", r.reason`;
+const OF_RUN = 'r.run_id = :runId AND r.partner_id = :partnerId';
+
+/** With its bounds a chunk is found by the primary key, whatever else the planner expects of a run. */
+const OF_CHUNK = `${OF_RUN} AND r.index BETWEEN :first AND :last AND r.index = n.index`;
+
+const INSERT = `
+  INSERT INTO import_run_row (run_id, partner_id, index, line, cells, position, annotation, reason)
+  SELECT :runId, :partnerId, n.index, n.line, n.cells, n.position, n.annotation, n.reason
+    FROM jsonb_to_recordset(:rows::jsonb)
+      AS n(index int, line int, cells jsonb, position int, annotation text, reason text)`;
+
+const REPOSITION = `
+  UPDATE import_run_row r
+     SET position = n.position, annotation = n.annotation, reason = n.reason, org_id = NULL, match_id = NULL,
+         match_name = NULL
+    FROM jsonb_to_recordset(:rows::jsonb) AS n(index int, position int, annotation text, reason text)
+   WHERE ${OF_CHUNK}`;
+
+const ANNOTATE = `
+  UPDATE import_run_row r
+     SET annotation = n.annotation, org_id = n."orgId", match_id = n."matchId", match_name = n."matchName",
+         reason = n.reason
+    FROM jsonb_to_recordset(:rows::jsonb)
+      AS n(index int, annotation text, "orgId" uuid, "matchId" uuid, "matchName" text, reason text)
+   WHERE ${OF_CHUNK}`;
+
+/** A refused row keeps the organization that it matched, with which it is erased. */
+const SETTLE = `
+  UPDATE import_run_row r
+     SET result = n.result, code = n.code, reason = n.reason, org_id = coalesce(n."orgId", r.org_id)
+    FROM jsonb_to_recordset(:rows::jsonb) AS n(index int, result text, code text, reason text, "orgId" uuid)
+   WHERE ${OF_CHUNK}`;
+
+const REFUSE_INVALID = `
+  UPDATE import_run_row r SET result = 'failed', code = 'invalid-row'
+   WHERE ${OF_RUN} AND r.position IS NULL AND r.result IS NULL RETURNING 1 AS one`;
+
+/** The last position of a chunk: those of complete groups. */
+const CHUNK_END = `
+  SELECT r.position FROM import_run_row r
+   WHERE ${OF_RUN} AND r.position > :after ORDER BY r.position, r.index OFFSET :limit - 1 LIMIT 1`;
+
+/** Stores the rows of files while they are imported. */
+@Injectable()
+export class ImportRunRowsRepository {
+  constructor(private readonly tenants: TenantDatabase) {}
+
+  async deleteAll(tx: TenantTransaction, { runId, partnerId }: JournalScope): Promise<void> {
+    await tx.query(`DELETE FROM import_run_row r WHERE ${OF_RUN}`, { runId, partnerId });
+  }
+
+  async insert(
+    tx: TenantTransaction,
+    { runId, partnerId }: JournalScope,
+    rows: readonly Omit<StagedRow, 'matchId'>[],
+  ): Promise<void> {
+    if (rows.length > 0) await tx.query(INSERT, { runId, partnerId, rows: JSON.stringify(rows) });
+  }
+
+  reposition(
+    tx: TenantTransaction,
+    scope: JournalScope,
+    rows: readonly Pick<StagedRow, 'index' | 'position' | 'annotation' | 'reason'>[],
+  ): Promise<void> {
+    return change(tx, REPOSITION, scope, rows);
+  }
+
+  annotate(tx: TenantTransaction, scope: JournalScope, rows: readonly AnnotatedRow[]): Promise<void> {
+    return change(tx, ANNOTATE, scope, rows);
+  }
+
+  settle(tx: TenantTransaction, scope: JournalScope, rows: readonly RowOutcome[]): Promise<void> {
+    return change(tx, SETTLE, scope, rows);
+  }
+
+  /** Refuses the rows that cannot be read. @returns their number */
+  async refuseInvalid(tx: TenantTransaction, { runId, partnerId }: JournalScope): Promise<number> {
+    return (await tx.query(REFUSE_INVALID, { runId, partnerId })).length;
+  }
+
+  /** Returns the next rows by position; about `limit`, with all rows of the last position. */
+  async listChunk(
+    source: TenantTransaction,
+    { runId, partnerId }: JournalScope,
+    after: number,
+    limit: number,
+  ): Promise<StagedRow[]> {
+    const key = { runId, partnerId, after };
+    const [end] = await source.query<{ position: number }>(CHUNK_END, { ...key, limit });
+    return source.query<StagedRow>(
+      `SELECT ${ROW} FROM import_run_row r
+        WHERE ${OF_RUN} AND r.position > :after AND (:end::int IS NULL OR r.position <= :end::int)
+        ORDER BY r.position, r.index`,
+      { ...key, end: end?.position ?? null },
+    );
+  }
+
+  /** Returns the next rows in the order of the file. */
+  listInOrder(
+    caller: Caller,
+    { runId, partnerId }: JournalScope,
+    { after, limit, annotation, result, isRefused = false }: RowFilter & { after: number; limit: number },
+  ): Promise<StoredRow[]> {
+    return this.tenants.read<StoredRow>(
+      caller,
+      `SELECT ${ROW}, r.org_id AS "orgId", r.match_name AS "matchName", r.result, r.code FROM import_run_row r
+        WHERE ${OF_RUN} AND r.index > :after AND (:annotation::text IS NULL OR r.annotation = :annotation)
+          AND (:result::text IS NULL OR r.result = :result)
+          AND (NOT :isRefused::boolean OR r.result = 'failed'
+               OR (r.result IS NULL AND r.annotation IN ('invalid', 'conflict', 'org-not-found')))
+        ORDER BY r.index LIMIT :limit`,
+      { runId, partnerId, after, limit, annotation, result, isRefused },
+    );
+  }
+}
+
+async function change(
+  tx: TenantTransaction,
+  sql: string,
+  { runId, partnerId }: JournalScope,
+  rows: readonly { index: number }[],
+): Promise<void> {
+  if (rows.length === 0) return;
+  const indexes = rows.map(({ index }) => index);
+  const [first, last] = [Math.min(...indexes), Math.max(...indexes)];
+  await tx.query(sql, { runId, partnerId, first, last, rows: JSON.stringify(rows) });
+}

@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import multer from 'multer';
+import { randomUUID } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import type { AccessRequest, Caller } from '@rmm/access';
+import { PayloadTooLargeError, ValidationError } from '@rmm/service-kit';
+import { resolvePartnerId } from '../partners/partner-scope.policy.js';
+import { FILE_LIMITS } from './files/file-limits.js';
+import { ImportFilesRepository } from './files/import-files.repository.js';
+import { toStorable } from './files/storable-text.js';
+
+/** A file whose parts are stored, without a run so far. */
+export interface StoredUpload {
+  runId: string;
+  partnerId: string;
+  fileName: string;
+  bytes: number;
+}
+
+const PART_BYTES = 256 * 1024;
+const LIMITS = {
+  files: 1,
+  fields: 3,
+  parts: 4,
+  fileSize: FILE_LIMITS.bytes,
+  fieldSize: 32 * 1024,
+  fieldNameSize: 100,
+  headerPairs: 20,
+};
+
+/** The request as multer leaves it. */
+type UploadRequest = AccessRequest & { file?: StoredUpload; body?: Record<string, unknown> };
+
+/** Stores the file of a form part by part while it arrives: no more than one part is in memory. */
+@Injectable()
+export class ImportUploadService {
+  constructor(private readonly files: ImportFilesRepository) {}
+
+  /** Reads the form; its other fields are in the body afterwards. @throws ValidationError, PayloadTooLargeError */
+  async receive(request: UploadRequest, response: object): Promise<StoredUpload> {
+    const { caller } = request;
+    if (!caller) throw new Error('uploads need a caller');
+    let storeError: unknown;
+    const storage: multer.StorageEngine = {
+      _handleFile: (_, file, done) => {
+        this.store(caller, request, file).then(
+          (stored) => done(null, stored as object),
+          (error: unknown) => done((storeError = error)),
+        );
+      },
+      // Parts without a run are deleted by a job.
+      _removeFile: (_request, _file, done) => done(null),
+    };
+    const read = multer({ storage, limits: LIMITS, defParamCharset: 'utf8' }).single('file');
+    await new Promise<void>((resolve, reject) => {
+      read(request as never, response as never, (error: unknown) => {
+        if (!error) resolve();
+        else reject(error === storeError ? (error as Error) : toDomainError(error));
+      });
+    });
+    if (!request.file?.bytes) throw ValidationError.forField('file', 'is required');
+    return request.file;
+  }
+
+  private async store(
+    caller: Caller,
+    { body }: UploadRequest,
+    { stream, originalname }: { stream: Readable; originalname: string },
+  ): Promise<StoredUpload> {
+    const partnerId = resolvePartnerId(caller, readText(body?.['partnerId']));
+    const key = { runId: randomUUID(), partnerId };
+    let bytes = 0;
+    let part = 0;
+    let pending: Buffer[] = [];
+    let pendingBytes = 0;
+    const flush = async () => {
+      if (pendingBytes === 0) return;
+      await this.files.insertPart(caller, key, part, Buffer.concat(pending));
+      [part, pending, pendingBytes] = [part + 1, [], 0];
+    };
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      pending.push(chunk);
+      pendingBytes += chunk.length;
+      bytes += chunk.length;
+      if (pendingBytes >= PART_BYTES) await flush();
+    }
+    await flush();
+    return { ...key, fileName: fileNameOf(originalname), bytes };
+  }
+}
+
+const readText = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined);
+
+/** The name without folders and control characters. */
+function fileNameOf(given: string): string {
+  const name = given.split(/[\\/]/).at(-1) ?? '';
+  // eslint-disable-next-line no-control-regex -- control characters are removed
+  const text = toStorable(name.replace(/[\u0000-\u001f\u007f]/g, ''));
+  return text.slice(0, 255) || 'import';
+}
+
+/** Maps errors of the parser, which has no class of its own for forms that it cannot read. */
+function toDomainError(error: unknown): Error {
+  if (error instanceof multer.MulterError && error.code === 'LIMIT_FILE_SIZE') {
+    return new PayloadTooLargeError(undefined, { cause: error });
+  }
+  return malformedForm(error);
+}
+
+const malformedForm = (cause: unknown): ValidationError =>
+  new ValidationError(undefined, {
+    fieldErrors: { file: ['must be one file of a well-formed form with the fields kind, mapping and partnerId'] },
+    cause,
+  });

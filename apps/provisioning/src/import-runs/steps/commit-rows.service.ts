@@ -1,0 +1,125 @@
+import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { AuditTrail } from '@rmm/messaging';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import { contactsLock } from '../../contacts/contacts.service.js';
+import { ContactImportService } from '../../contacts/import/contact-import.service.js';
+import { ImportService } from '../../import/import.service.js';
+import { organizationsLock } from '../../partners/partners.repository.js';
+import { FileRowsService } from '../file-rows.service.js';
+import { ImportRunRowsRepository, type RowOutcome, type StagedRow } from '../import-run-rows.repository.js';
+import type { CommitOptions, CommittedRowOptions } from '../import-run.entity.js';
+import { ImportRunsRepository, type LeasedRun } from '../import-runs.repository.js';
+
+const ROWS_PER_CHUNK = 1_000;
+
+/** The lists of both JSON imports, as far as rows of files use them. */
+interface WrittenLists {
+  imported: readonly { index: number; organizationId: string }[];
+  updated: readonly { index: number; organizationId: string }[];
+  skipped: readonly { index: number; organizationId: string; reason: string }[];
+  errors: readonly { index: number; error: string; code: string }[];
+}
+
+/**
+ * Commits the rows of a file, complete organizations in each transaction, by the same plans and writers as the JSON imports.
+ * A row is pinned to the annotation of its preview: what has changed since is an error of the row.
+ */
+@Injectable()
+export class CommitRowsService {
+  constructor(
+    private readonly tenants: TenantDatabase,
+    private readonly runs: ImportRunsRepository,
+    private readonly rows: ImportRunRowsRepository,
+    private readonly fileRows: FileRowsService,
+    private readonly organizations: ImportService,
+    private readonly contacts: ContactImportService,
+    private readonly audit: AuditTrail,
+  ) {}
+
+  /** @returns false when every row is committed */
+  async runChunk(caller: UserCaller, run: LeasedRun): Promise<boolean> {
+    const { kind, partnerId } = run;
+    const lock = kind === 'contacts' ? contactsLock(partnerId) : organizationsLock(partnerId);
+    const partner = await this.organizations.getPartner(partnerId);
+    return this.tenants.lockedTransaction(caller, lock, async (tx) => {
+      const scope = { runId: run.id, partnerId };
+      const chunk = await this.rows.listChunk(tx, scope, run.progress.position ?? -1, ROWS_PER_CHUNK);
+      const last = chunk.at(-1)?.position;
+      if (typeof last !== 'number') return this.finish(tx, caller, run);
+      const mode = run.mode ?? 'skip';
+      const pinned = pinRows(run.options, run.kind, chunk);
+      const lists: WrittenLists =
+        kind === 'contacts'
+          ? await this.contacts.writeRows(tx, caller, scope, await this.fileRows.readContacts(run, pinned), mode)
+          : await this.organizations.writeRows(
+              tx,
+              { caller, partner, connectionId: null, runId: run.id },
+              await this.fileRows.readOrganizations(run, pinned),
+              mode,
+            );
+      await this.rows.settle(tx, scope, toOutcomes(chunk, lists));
+      const { imported, updated, skipped } = lists;
+      const counts = { imported: imported.length, updated: updated.length, skipped: skipped.length };
+      const failed = chunk.length - counts.imported - counts.updated - counts.skipped;
+      await this.runs.advance(tx, run, { done: chunk.length, ...counts, failed, progress: { position: last } });
+      return true;
+    });
+  }
+
+  private async finish(tx: TenantTransaction, caller: UserCaller, run: LeasedRun): Promise<boolean> {
+    const invalid = await this.rows.refuseInvalid(tx, { runId: run.id, partnerId: run.partnerId });
+    const failed = run.failed + invalid;
+    const state = failed > 0 ? 'completed_with_errors' : 'completed';
+    const resource = { type: 'import_run', id: run.id, name: run.fileName, orgId: null, partnerId: run.partnerId };
+    const { kind, mode, imported, updated, skipped } = run;
+    await this.audit.record(tx, caller, 'import.commit', resource, {
+      ...{ finished: true, kind, mode, imported, updated, skipped, failed },
+    });
+    await this.runs.advance(tx, run, { state, failed: invalid, done: invalid });
+    return false;
+  }
+}
+
+/** Adds to each row what the commit says of it: its pins, and the confirmations of its match. */
+function pinRows(options: CommitOptions, kind: LeasedRun['kind'], chunk: readonly StagedRow[]) {
+  const own = new Map(options.rows?.map((row) => [row.index, row]));
+  return chunk.map(({ index, cells, annotation, matchId }) => {
+    const pins = defaultPins(options, kind, annotation, matchId);
+    const { index: _, ...given }: CommittedRowOptions = own.get(index) ?? { index };
+    return { index, cells, extra: { ...pins, ...given } };
+  });
+}
+
+/** A name or address is a hint: without its confirmation the row is refused as in a JSON import. */
+function defaultPins(
+  { confirmMatches, reactivate }: CommitOptions,
+  kind: LeasedRun['kind'],
+  annotation: string | null,
+  matchId: string | null,
+): Omit<CommittedRowOptions, 'index'> {
+  const isHint = annotation === 'name-match' || annotation === 'email-match';
+  if (annotation === null || (isHint && !confirmMatches)) return {};
+  const pins: Omit<CommittedRowOptions, 'index'> = { expectedAnnotation: annotation };
+  if (matchId !== null && kind === 'contacts') pins.expectedContactId = matchId;
+  if (matchId !== null && kind === 'organizations') pins.expectedOrganizationId = matchId;
+  if (reactivate && annotation === 'matched-soft-deleted') pins.reactivate = true;
+  return pins;
+}
+
+function toOutcomes(chunk: readonly StagedRow[], lists: WrittenLists): RowOutcome[] {
+  const outcomes = new Map<number, RowOutcome>();
+  for (const result of ['imported', 'updated'] as const) {
+    for (const { index, organizationId: orgId } of lists[result]) {
+      outcomes.set(index, { index, result, code: null, reason: null, orgId });
+    }
+  }
+  for (const { index, organizationId: orgId, reason: code } of lists.skipped) {
+    outcomes.set(index, { index, result: 'skipped', code, reason: null, orgId });
+  }
+  for (const { index, error: reason, code } of lists.errors) {
+    outcomes.set(index, { index, result: 'failed', code, reason, orgId: null });
+  }
+  const unread = { result: 'failed', code: 'invalid-row', reason: 'The choices for the row are malformed' } as const;
+  return chunk.map(({ index }) => outcomes.get(index) ?? { index, ...unread, orgId: null });
+}

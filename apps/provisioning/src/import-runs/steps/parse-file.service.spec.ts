@@ -1,0 +1,79 @@
+import type { UserCaller } from '@rmm/access';
+import type { TenantDatabase } from '@rmm/persistence';
+import { FileRowsService } from '../file-rows.service.js';
+import type { ImportFilesRepository } from '../files/import-files.repository.js';
+import type { ImportRunRowsRepository } from '../import-run-rows.repository.js';
+import type { ImportRunsRepository, LeasedRun, RunAdvance } from '../import-runs.repository.js';
+import { ParseFileService } from './parse-file.service.js';
+
+describe('ParseFileService', () => {
+  let stored: { index: number; position: number | null; annotation: string | null }[];
+  let advances: RunAdvance[];
+  let isDeleted: boolean;
+  let largestBatch: number;
+
+  function parse(text: string, changes: Partial<LeasedRun> = {}, fileRows = new FileRowsService()): Promise<boolean> {
+    [stored, advances, isDeleted, largestBatch] = [[], [], false, 0];
+    const tenants = {
+      transaction: (_: unknown, work: (tx: object) => unknown) => work({}),
+    } as unknown as TenantDatabase;
+    const runs = {
+      advance: (_: unknown, run: LeasedRun, advance: RunAdvance) => Promise.resolve(void advances.push(advance)),
+    } as unknown as ImportRunsRepository;
+    const rows = {
+      deleteAll: () => Promise.resolve(void (stored = [])),
+      insert: (_: unknown, __: unknown, batch: typeof stored) => {
+        largestBatch = Math.max(largestBatch, batch.length);
+        for (const row of batch) stored.push(row);
+        return Promise.resolve();
+      },
+    } as unknown as ImportRunRowsRepository;
+    const bytes = Buffer.from(text);
+    const files = {
+      read: async function* () {
+        for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
+      },
+      delete: () => Promise.resolve(void (isDeleted = true)),
+    } as unknown as ImportFilesRepository;
+    const service = new ParseFileService(tenants, runs, rows, files, fileRows);
+    const run = { id: 'r', partnerId: 'p', kind: 'organizations', columns: null, mapping: null, ...changes };
+    return service.runChunk({} as UserCaller, run as LeasedRun);
+  }
+
+  it('stores rows in batches with the position of their organization, and deletes the file', async () => {
+    expect(await parse('organization,externalId\nAcme,1\nBeta,\nacme,2\nGamma,1\n')).toBe(true);
+    expect(stored.map(({ position }) => position)).toEqual([0, 1, 0, 0]);
+    expect(isDeleted).toBe(true);
+    expect(advances.at(-1)).toMatchObject({ state: 'annotating', total: 4, mapping: { organization: 'organization' } });
+  });
+
+  it('is ready for a mapping when it finds no column for a required field', async () => {
+    expect(await parse('a,b\n1,2\n')).toBe(false);
+    expect(advances.at(-1)).toMatchObject({ state: 'ready', columns: ['a', 'b'], mapping: {} });
+    expect(stored).toMatchObject([{ position: null, annotation: null }]);
+  });
+
+  it('refuses a mapping of a column that the file lacks', async () => {
+    await expect(parse('a\n1\n', { mapping: { organization: 'b' } })).rejects.toMatchObject({
+      code: 'import_column_unknown',
+    });
+  });
+
+  it('accepts 100,000 rows in batches of 1,000 and no more', async () => {
+    const names = Array.from({ length: 100_001 }, (_, n) => `C${n >> 2}\n`).join('');
+    const assign = (_: unknown, rows: readonly { index: number }[]) =>
+      Promise.resolve(rows.map(({ index }) => ({ index, position: index, annotation: null, reason: null })));
+    const unchecked = { readStates: assign } as unknown as FileRowsService;
+    await expect(parse(`organization\n${names}`, {}, unchecked)).rejects.toMatchObject({
+      code: 'import_file_too_many_rows',
+    });
+    expect([stored.length, largestBatch]).toEqual([100_000, 1_000]);
+  });
+
+  it('marks the rows beyond 5,000 of one organization, and a cell that is too long, as invalid', async () => {
+    await parse(`organization\n${'Acme\n'.repeat(5_002)}${'x'.repeat(10_001)}\n`);
+    expect(stored.filter(({ annotation }) => annotation === 'invalid').map(({ index }) => index)).toEqual([
+      5_000, 5_001, 5_002,
+    ]);
+  });
+});

@@ -1,0 +1,139 @@
+import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
+import { TenantDatabase } from '@rmm/persistence';
+import { FileRowsService } from '../file-rows.service.js';
+import { guessMapping, missingFields, type ColumnMapping } from '../files/column-mapping.js';
+import { detectFormat } from '../files/file-format.js';
+import { readHeader } from '../files/file-header.js';
+import { FILE_LIMITS } from '../files/file-limits.js';
+import type { FileRow } from '../files/file-row.js';
+import { ImportFilesRepository } from '../files/import-files.repository.js';
+import { readCsv } from '../files/read-csv.js';
+import { readXlsx } from '../files/read-xlsx.js';
+import { toStorable } from '../files/storable-text.js';
+import { ImportRunRowsRepository } from '../import-run-rows.repository.js';
+import { ImportRunFailed } from '../import-run.errors.js';
+import { ImportRunsRepository, type LeasedRun } from '../import-runs.repository.js';
+import { RowPositions } from '../row-positions.js';
+
+const ROWS_PER_BATCH = 1_000;
+
+/** The columns of a file and the fields they are read for. */
+interface FileColumns {
+  columns: string[];
+  mapping: ColumnMapping;
+}
+
+/** Stores the rows of an uploaded file. When a process dies in between, another one reads the file from its start. */
+@Injectable()
+export class ParseFileService {
+  constructor(
+    private readonly tenants: TenantDatabase,
+    private readonly runs: ImportRunsRepository,
+    private readonly rows: ImportRunRowsRepository,
+    private readonly files: ImportFilesRepository,
+    private readonly fileRows: FileRowsService,
+  ) {}
+
+  /**
+   * Reads the whole file; each batch extends the lease.
+   * @returns whether its rows can be annotated
+   * @throws ImportRunFailed
+   */
+  async runChunk(caller: UserCaller, run: LeasedRun): Promise<boolean> {
+    const scope = { runId: run.id, partnerId: run.partnerId };
+    await this.tenants.transaction(caller, async (tx) => {
+      await this.rows.deleteAll(tx, scope);
+      await this.runs.advance(tx, run, { total: 0 });
+    });
+    const positions = new RowPositions();
+    const counts = { total: 0, invalid: 0 };
+    let header: FileColumns | null = null;
+    let batch: FileRow[] = [];
+    for await (const row of await this.open(caller, run)) {
+      if (header === null) {
+        header = toColumns(run, row);
+        continue;
+      }
+      batch.push(row);
+      if (batch.length < ROWS_PER_BATCH) continue;
+      await this.store(caller, run, header, batch, counts, positions);
+      batch = [];
+    }
+    if (header !== null) await this.store(caller, run, header, batch, counts, positions);
+    if (header === null || counts.total === 0) throw new ImportRunFailed('import_file_empty', 'The file has no rows');
+    return this.finish(caller, run, header, counts);
+  }
+
+  private async open(caller: UserCaller, run: LeasedRun): Promise<AsyncGenerator<FileRow>> {
+    const open = () => this.files.read(caller, { runId: run.id, partnerId: run.partnerId });
+    const first = await open().next();
+    const start = first.done ? Buffer.alloc(0) : first.value;
+    return detectFormat(start) === 'xlsx' ? readXlsx(open) : readCsv(open);
+  }
+
+  private async store(
+    caller: UserCaller,
+    run: LeasedRun,
+    header: FileColumns,
+    batch: readonly FileRow[],
+    counts: { total: number; invalid: number },
+    positions: RowPositions,
+  ): Promise<void> {
+    if (counts.total + batch.length > FILE_LIMITS.rows) {
+      throw new ImportRunFailed('import_file_too_many_rows', `A file has at most ${FILE_LIMITS.rows} rows`);
+    }
+    const staged = batch.map(({ line, cells }, at) => ({ ...storable(cells), line, index: counts.total + at }));
+    const states = await this.fileRows.readStates({ ...run, ...header }, staged, positions);
+    const rows = staged.map((row, at) => {
+      const { position, annotation, reason } = states[at] ?? { position: null, annotation: null, reason: null };
+      const { index, line, cells, problem } = row;
+      if (problem === null) return { index, line, cells, position, annotation, reason };
+      return { index, line, cells, position: null, annotation: 'invalid', reason: problem };
+    });
+    counts.total += rows.length;
+    counts.invalid += rows.filter(({ annotation }) => annotation === 'invalid').length;
+    const scope = { runId: run.id, partnerId: run.partnerId };
+    await this.tenants.transaction(caller, async (tx) => {
+      await this.rows.insert(tx, scope, rows);
+      await this.runs.advance(tx, run, { total: counts.total, done: rows.length });
+    });
+  }
+
+  /** Deletes the file, whose rows are stored. */
+  private async finish(
+    caller: UserCaller,
+    run: LeasedRun,
+    header: FileColumns,
+    { total, invalid }: { total: number; invalid: number },
+  ): Promise<boolean> {
+    const canAnnotate = missingFields(run.kind, header.mapping).length === 0;
+    const annotations: Record<string, number> = invalid > 0 ? { invalid } : {};
+    await this.tenants.transaction(caller, async (tx) => {
+      await this.files.delete(tx, { runId: run.id, partnerId: run.partnerId });
+      const state = canAnnotate ? 'annotating' : 'ready';
+      await this.runs.advance(tx, run, { ...header, state, total, annotations, progress: { position: -1 } });
+    });
+    return canAnnotate;
+  }
+}
+
+/** @throws ImportRunFailed */
+function toColumns({ kind, mapping: given }: LeasedRun, row: FileRow): FileColumns {
+  const columns = readHeader(row.cells);
+  const mapping = given ?? guessMapping(kind, columns);
+  const missing = Object.values(mapping).find((column) => !columns.includes(column));
+  if (missing === undefined) return { columns, mapping };
+  throw new ImportRunFailed('import_column_unknown', `The file has no column "${missing}", which the mapping names`);
+}
+
+/** Returns cells that PostgreSQL can store, and the problem of those that it cannot. */
+function storable(cells: readonly string[]): { cells: string[]; problem: string | null } {
+  let problem: string | null = null;
+  const stored = cells.map((cell) => {
+    const text = toStorable(cell.slice(0, FILE_LIMITS.cellCharacters));
+    if (text !== cell) problem = 'A cell is too long or has characters that are not text';
+    return text;
+  });
+  return { cells: stored, problem };
+}

@@ -1,0 +1,206 @@
+import { Injectable } from '@nestjs/common';
+import type { TenantTransaction } from '@rmm/persistence';
+import type { OrganizationStateRow } from '../../organizations/organization.events.js';
+import type { SiteStateRow } from '../../sites/site.events.js';
+import type { JournalScope } from '../journal/import-change.js';
+import { contactDigest, organizationDigest, siteDigest } from '../journal/record-digest.repository.js';
+import type {
+  ChangeOutcome,
+  CurrentContact,
+  CurrentOrganization,
+  CurrentSite,
+  OpenChange,
+  UndoPlan,
+} from './undo-plan.types.js';
+
+/** The rows as stored after an undo, for events and audit entries. */
+export interface UndoneRows {
+  /** Removed ones and those deleted again. */
+  organizations: OrganizationStateRow[];
+  removedSites: SiteStateRow[];
+  restoredSites: SiteStateRow[];
+}
+
+const OPEN_CHANGES = `
+  SELECT c.seq, c.org_id AS "orgId", c.resource, c.action, c.record_id AS "recordId", c.before, c.after,
+         c.digest_before AS "digestBefore", c.digest_after AS "digestAfter"
+    FROM import_change c
+   WHERE c.run_id = :runId AND c.partner_id = :partnerId AND c.outcome IS NULL`;
+
+/** Locked against new records that refer to them. */
+const LOCK_ORGANIZATIONS = `
+  SELECT FROM organization o WHERE o.partner_id = :partnerId AND o.id = ANY (:orgIds::uuid[]) ORDER BY o.id FOR UPDATE`;
+
+const ORGANIZATIONS = `
+  SELECT o.id, ${organizationDigest('o')} AS digest, o.deleted_at IS NOT NULL AS "isDeleted",
+         EXISTS (SELECT FROM device d WHERE d.org_id = o.id)
+           OR EXISTS (SELECT FROM device_group g WHERE g.org_id = o.id AND g.deleted_at IS NULL)
+           OR EXISTS (SELECT FROM contact c WHERE c.org_id = o.id)
+           OR EXISTS (SELECT FROM psa_connection p WHERE p.org_id = o.id)
+           OR EXISTS (SELECT FROM organization_security p WHERE p.org_id = o.id) AS "isUsed",
+         coalesce((SELECT jsonb_agg(jsonb_build_object('id', s.id, 'digest', ${siteDigest('s')})) FROM site s
+                    WHERE s.org_id = o.id AND s.deleted_at IS NULL), '[]') AS sites,
+         coalesce((SELECT jsonb_agg(jsonb_build_object('system', l.system, 'externalId', l.external_id,
+                            'connectionId', l.connection_id)) FROM external_link l WHERE l.org_id = o.id), '[]') AS links,
+         coalesce((SELECT jsonb_agg(i.seq::text) FROM import_change i
+                    WHERE i.run_id = :runId AND i.org_id = o.id AND i.action = 'reactivate' AND i.outcome IS NULL
+                      AND (EXISTS (SELECT FROM device d WHERE d.org_id = o.id AND d.created_at > i.recorded_at)
+                        OR EXISTS (SELECT FROM device_group g WHERE g.org_id = o.id AND g.deleted_at IS NULL
+                                     AND g.created_at > i.recorded_at)
+                        OR EXISTS (SELECT FROM contact c WHERE c.org_id = o.id AND c.created_at > i.recorded_at)
+                        OR EXISTS (SELECT FROM site s WHERE s.org_id = o.id AND s.deleted_at IS NULL
+                                     AND s.created_at > i.recorded_at))),
+                  '[]') AS "usedSince"
+    FROM organization o WHERE o.partner_id = :partnerId AND o.id = ANY (:orgIds::uuid[])`;
+
+const SITES = `
+  SELECT s.id, ${siteDigest('s')} AS digest, s.deleted_at IS NOT NULL AS "isDeleted",
+         coalesce((SELECT c.devices FROM site_count c WHERE c.site_id = s.id), 0) > 0
+           OR EXISTS (SELECT FROM device_group g WHERE g.site_id = s.id AND g.deleted_at IS NULL)
+           OR EXISTS (SELECT FROM contact c WHERE c.site_id = s.id) AS "isUsed"
+    FROM site s WHERE s.partner_id = :partnerId AND s.id = ANY (:ids::uuid[])`;
+
+const CONTACTS = `
+  SELECT c.id, ${contactDigest('c')} AS digest FROM contact c WHERE c.partner_id = :partnerId AND c.id = ANY (:ids::uuid[])
+   ORDER BY c.id FOR UPDATE`;
+
+const ORGANIZATION_STATE = `o.id, o.partner_id AS "partnerId", o.name, o.slug, o.status, o.deleted_at AS "deletedAt", o.version`;
+const SITE_STATE = `s.id, s.org_id AS "orgId", s.partner_id AS "partnerId", s.name, s.deleted_at AS "deletedAt", s.version`;
+
+const REMOVE_ORGANIZATIONS = `
+  UPDATE organization o SET deleted_at = now(), import_undone = true, version = o.version + 1
+    FROM jsonb_to_recordset(:rows::jsonb) AS r("removedId" uuid)
+   WHERE o.partner_id = :partnerId AND o.id = r."removedId"
+  RETURNING ${ORGANIZATION_STATE}`;
+
+const DELETE_ORGANIZATIONS = `
+  UPDATE organization o SET deleted_at = r."deletedAt", slug = r."formerSlug", status = r."formerStatus",
+         version = o.version + 1
+    FROM jsonb_to_recordset(:rows::jsonb)
+      AS r("formerId" uuid, "formerSlug" text, "formerStatus" text, "deletedAt" timestamptz)
+   WHERE o.partner_id = :partnerId AND o.id = r."formerId"
+  RETURNING ${ORGANIZATION_STATE}`;
+
+const LINKS = `jsonb_to_recordset(:rows::jsonb)
+  AS r("orgId" uuid, "formerOrgId" uuid, system text, "externalId" text, "connectionId" uuid)`;
+const SAME_LINK = `l.partner_id = :partnerId AND l.org_id = r."orgId" AND l.system = r.system
+  AND l.external_id = r."externalId" AND l.connection_id IS NOT DISTINCT FROM r."connectionId"`;
+
+const REMOVE_LINKS = `DELETE FROM external_link l USING ${LINKS} WHERE ${SAME_LINK}`;
+
+/** An organization that was erased in the meantime does not get its link back: such a link stays and is removed next. */
+const MOVE_LINKS = `
+  UPDATE external_link l SET org_id = r."formerOrgId" FROM ${LINKS}
+   WHERE ${SAME_LINK} AND EXISTS (SELECT FROM organization o WHERE o.id = r."formerOrgId" AND o.erased_at IS NULL)`;
+
+const REMOVE_SITES = `
+  UPDATE site s SET deleted_at = now(), version = s.version + 1
+    FROM jsonb_to_recordset(:rows::jsonb) AS r("removedId" uuid)
+   WHERE s.partner_id = :partnerId AND s.id = r."removedId"
+  RETURNING ${SITE_STATE}`;
+
+const RESTORE_SITES = `
+  UPDATE site s SET timezone = r."formerZone", address = r."formerAddress", contact = r."formerContact",
+         version = s.version + 1
+    FROM jsonb_to_recordset(:rows::jsonb)
+      AS r("formerId" uuid, "formerZone" text, "formerAddress" jsonb, "formerContact" jsonb)
+   WHERE s.partner_id = :partnerId AND s.id = r."formerId"
+  RETURNING ${SITE_STATE}`;
+
+const REMOVE_CONTACTS = `
+  DELETE FROM contact c USING jsonb_to_recordset(:rows::jsonb) AS r("removedId" uuid)
+   WHERE c.partner_id = :partnerId AND c.id = r."removedId"`;
+
+const RESTORE_CONTACTS = `
+  UPDATE contact c
+     SET site_id = r."siteId", name = r.name, name_key = r."nameKey", email = r.email, phone = r.phone, mobile = r.mobile,
+         title = r.title, roles = ARRAY(SELECT jsonb_array_elements_text(r.roles))
+    FROM jsonb_to_recordset(:rows::jsonb) AS r(id uuid, "siteId" uuid, name text, "nameKey" text, email text, phone text,
+         mobile text, title text, roles jsonb)
+   WHERE c.partner_id = :partnerId AND c.id = r.id`;
+
+const REMOVE_CONTACT_LINKS = `
+  DELETE FROM contact_link l
+   USING jsonb_to_recordset(:rows::jsonb) AS r("orgId" uuid, "contactId" uuid, system text, "externalId" text)
+   WHERE l.partner_id = :partnerId AND l.org_id = r."orgId" AND l.contact_id = r."contactId" AND l.system = r.system
+     AND l.external_id = r."externalId"`;
+
+const SETTLE = `
+  UPDATE import_change c SET outcome = r.outcome, reason = r.reason
+    FROM jsonb_to_recordset(:rows::jsonb) AS r(seq bigint, outcome text, reason text)
+   WHERE c.run_id = :runId AND c.partner_id = :partnerId AND c.seq = r.seq`;
+
+/** Reads the journal of a run and restores former values, with a fixed number of statements for each set of changes. */
+@Injectable()
+export class UndoRepository {
+  /** Returns all open changes of the next organizations, in their order; about `limit`, at least those of one. */
+  async listOpen(tx: TenantTransaction, scope: JournalScope, limit: number): Promise<OpenChange[]> {
+    const { runId, partnerId } = scope;
+    const found = await tx.query<OpenChange>(`${OPEN_CHANGES} ORDER BY c.org_id, c.seq LIMIT :limit`, {
+      ...{ runId, partnerId, limit },
+    });
+    const last = found.at(-1)?.orgId;
+    if (found.length < limit || last === undefined) return found;
+    const complete = found.filter(({ orgId }) => orgId !== last);
+    if (complete.length > 0) return complete;
+    return tx.query<OpenChange>(`${OPEN_CHANGES} AND c.org_id = :orgId ORDER BY c.seq`, {
+      ...{ runId, partnerId, orgId: last },
+    });
+  }
+
+  /** Locks and reads the records that the changes are about. */
+  async loadCurrent(tx: TenantTransaction, { runId, partnerId }: JournalScope, changes: readonly OpenChange[]) {
+    const orgIds = [...new Set(changes.map(({ orgId }) => orgId))];
+    await tx.query(LOCK_ORGANIZATIONS, { partnerId, orgIds });
+    const organizations = await tx.query<CurrentOrganization>(ORGANIZATIONS, { partnerId, orgIds, runId });
+    const contactIds = idsOf(changes, 'contact', 'contact_link');
+    const contacts =
+      contactIds.length === 0 ? [] : await tx.query<CurrentContact>(CONTACTS, { partnerId, ids: contactIds });
+    const formerSites = changes.flatMap(({ resource, before }) =>
+      resource === 'contact' && typeof before?.['siteId'] === 'string' ? before['siteId'] : [],
+    );
+    const siteIds = [...idsOf(changes, 'site'), ...formerSites];
+    const sites = siteIds.length === 0 ? [] : await tx.query<CurrentSite>(SITES, { partnerId, ids: siteIds });
+    return { organizations, contacts, sites };
+  }
+
+  /** Writes the plan: records that refer to others first. */
+  async apply(tx: TenantTransaction, { partnerId }: JournalScope, plan: UndoPlan): Promise<UndoneRows> {
+    const save = <Row>(sql: string, rows: readonly object[]): Promise<Row[]> =>
+      rows.length === 0 ? Promise.resolve([]) : tx.query<Row>(sql, { partnerId, rows: JSON.stringify(rows) });
+    const ids = (list: readonly string[]) => list.map((removedId) => ({ removedId }));
+    await save(REMOVE_CONTACT_LINKS, plan.removedContactLinks);
+    await save(REMOVE_CONTACTS, ids(plan.removedContacts));
+    await save(RESTORE_CONTACTS, plan.restoredContacts);
+    await save(REMOVE_LINKS, plan.removedLinks);
+    await save(MOVE_LINKS, plan.movedLinks);
+    await save(REMOVE_LINKS, plan.movedLinks); // those that stayed: their key would refuse the next import of the same id
+    const removedSites = await save<SiteStateRow>(REMOVE_SITES, ids(plan.removedSites));
+    const restoredSites = await save<SiteStateRow>(
+      RESTORE_SITES,
+      plan.restoredSites.map(({ id, timezone, address, contact }) => {
+        return { formerId: id, formerZone: timezone, formerAddress: address, formerContact: contact };
+      }),
+    );
+    const removed = await save<OrganizationStateRow>(REMOVE_ORGANIZATIONS, ids(plan.removedOrganizations));
+    const deleted = await save<OrganizationStateRow>(
+      DELETE_ORGANIZATIONS,
+      plan.deletedOrganizations.map(({ id, slug, status, deletedAt }) => {
+        return { formerId: id, formerSlug: slug, formerStatus: status, deletedAt };
+      }),
+    );
+    return { organizations: [...removed, ...deleted], removedSites, restoredSites };
+  }
+
+  async settle(
+    tx: TenantTransaction,
+    { runId, partnerId }: JournalScope,
+    outcomes: readonly ChangeOutcome[],
+  ): Promise<void> {
+    await tx.query(SETTLE, { runId, partnerId, rows: JSON.stringify(outcomes) });
+  }
+}
+
+const idsOf = (changes: readonly OpenChange[], ...resources: OpenChange['resource'][]): string[] => [
+  ...new Set(changes.filter(({ resource }) => resources.includes(resource)).map(({ recordId }) => recordId)),
+];

@@ -1,0 +1,90 @@
+import type { Authorize, PsaHttp } from '../psa-http.js';
+import type { PsaCredentials } from '../psa-providers.js';
+import { PsaFailed } from '../psa.errors.js';
+
+/** The credentials and settings that requests of a connection need. */
+export interface PsaAccess {
+  credentials: PsaCredentials;
+  settings: Readonly<Record<string, unknown>>;
+}
+
+export type RawRecord = Readonly<Record<string, unknown>>;
+
+/** A company as a provider describes it: texts as received, of any length. */
+export interface RawCompany {
+  externalId: unknown;
+  name: unknown;
+  site?: unknown;
+  address?: {
+    line1?: unknown;
+    line2?: unknown;
+    city?: unknown;
+    region?: unknown;
+    postalCode?: unknown;
+    country?: unknown;
+  };
+  contact?: { name?: unknown; email?: unknown; phone?: unknown };
+  /** A name of IANA or Windows, or a label. */
+  timezone?: unknown;
+}
+
+/** Speaks the API of one provider. */
+export interface PsaAdapter {
+  authorize(access: PsaAccess): Authorize;
+  /** Sends one request that fails without access; absent where reading the first page says it. */
+  probe?(http: PsaHttp): Promise<void>;
+  /** Absent for a provider without companies. */
+  companies?: CompanyListing;
+}
+
+export interface CompanyListing {
+  /** The fewest companies that a page has: the number of pages that may be read follows it. */
+  smallestPage: number;
+  /** True where a page may repeat companies of earlier ones, because the list changes or hides rows. */
+  pagesOverlap?: true;
+  /** Yields one page after the other, until the provider says that there are no more. */
+  pages(http: PsaHttp, access: PsaAccess): AsyncGenerator<readonly unknown[]>;
+  /** Returns null for a company that is not in use. */
+  toCompany(record: RawRecord): RawCompany | null;
+}
+
+export const PAGE_SIZE = 100;
+
+export const basic = (user: string, password: string): Record<string, string> => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`,
+});
+
+/** Returns an authorizer whose headers never change: there is nothing to renew. */
+export const fixedHeaders =
+  (headers: Record<string, string>): Authorize =>
+  (_http, renew) =>
+    renew ? {} : headers;
+
+/** Returns the required credential. */
+export const credential = ({ credentials }: PsaAccess, name: string): string => credentials[name] ?? '';
+
+export const isRecord = (value: unknown): value is RawRecord =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Returns a list of a response. @throws PsaFailed  when it is none */
+export function listOf(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new PsaFailed('The response of the PSA is not a list of companies');
+  return value as unknown[];
+}
+
+/** Returns an object of a response. @throws PsaFailed  when it is none */
+export function recordOf(value: unknown): RawRecord {
+  if (!isRecord(value)) throw new PsaFailed('The response of the PSA is not a list of companies');
+  return value;
+}
+
+/** The PSA links to a page that was read before. */
+export const repeatedPage = (): PsaFailed => new PsaFailed('The PSA repeats a page');
+
+/** Returns the name of a reference: `{ id, name }`. */
+export const nameOf = (value: unknown): unknown => (isRecord(value) ? value['name'] : undefined);
+
+export const query = (values: Record<string, string | number>): string =>
+  Object.entries(values)
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+    .join('&');

@@ -1,0 +1,53 @@
+import {
+  basic,
+  credential,
+  fixedHeaders,
+  listOf,
+  nameOf,
+  PAGE_SIZE,
+  query,
+  recordOf,
+  type PsaAdapter,
+} from './psa-adapter.js';
+
+const FIELDS = 'sys_id,name,street,city,state,zip,country,phone,contact';
+
+/** Access rules thin pages out, so that a short page is not the last one; the table is `settings.companyTable`. */
+export const servicenow: PsaAdapter = {
+  authorize: (access) => fixedHeaders(basic(credential(access, 'username'), credential(access, 'password'))),
+  companies: {
+    smallestPage: PAGE_SIZE,
+    pagesOverlap: true,
+    async *pages(http, { settings }) {
+      const table = typeof settings['companyTable'] === 'string' ? settings['companyTable'] : 'core_company';
+      for (let offset = 0; ;) {
+        const search = {
+          sysparm_query: 'active=true^ORDERBYsys_id',
+          sysparm_fields: FIELDS,
+          sysparm_limit: PAGE_SIZE,
+          sysparm_offset: offset,
+          sysparm_exclude_reference_link: 'true',
+        };
+        const { json, headers } = await http.getJson(`/api/now/table/${encodeURIComponent(table)}?${query(search)}`);
+        const rows = listOf(recordOf(json)['result']);
+        const total = Number(headers['x-total-count']);
+        // A page whose rows are all hidden is not the end while the total says that more follow.
+        if (rows.length === 0 && !(total > offset + PAGE_SIZE)) return;
+        yield rows;
+        offset += rows.length === 0 ? PAGE_SIZE : rows.length;
+      }
+    },
+    toCompany: (company) => ({
+      externalId: company['sys_id'],
+      name: company['name'],
+      address: {
+        line1: company['street'],
+        city: company['city'],
+        region: company['state'],
+        postalCode: company['zip'],
+        country: company['country'],
+      },
+      contact: { name: nameOf(company['contact']), phone: company['phone'] },
+    }),
+  },
+};
