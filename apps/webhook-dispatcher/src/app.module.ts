@@ -1,8 +1,9 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { AccessModule } from '@rmm/access';
+import { AccessModule, OrganizationErasureModule } from '@rmm/access';
 import { MessagingModule } from '@rmm/messaging';
 import { PersistenceModule } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
+import { AlertsModule } from './alerts/alerts.module.js';
 import { AttemptLogModule } from './attempt-log/attempt-log.module.js';
 import { AutoFailModule } from './auto-fail/auto-fail.module.js';
 import { BackgroundModule } from './background/background.module.js';
@@ -12,6 +13,10 @@ import { DispatcherLifecycle } from './dispatcher.lifecycle.js';
 import { ENTITIES } from './entities.js';
 import { IntakeModule } from './intake/intake.module.js';
 import { MIGRATIONS } from './migrations/index.js';
+import { OrganizationEraserRepository } from './organization-erasure/organization-eraser.repository.js';
+import { OrganizationExportModule } from './organization-export/organization-export.module.js';
+import { OrganizationUseModule } from './organization-use/organization-use.module.js';
+import { PartnerWebhooksModule } from './partner-webhooks/partner-webhooks.module.js';
 import { PlatformModule } from './platform.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';
@@ -43,7 +48,8 @@ export class AppModule {
           workerSettings: INDEX_SCANS_ONLY,
         }),
         MessagingModule.forRoot({ config, service: SERVICE }),
-        AccessModule.forRoot({ config, service: SERVICE }),
+        // The deliveries of partners that are not active wait.
+        AccessModule.forRoot({ config, service: SERVICE, partners: 'table' }),
         PlatformModule.forRoot(config),
         // In this order, so that `webhooks/dead-letters` and `webhooks/queues` are matched before `webhooks/:id`.
         DeliveriesModule,
@@ -51,8 +57,13 @@ export class AppModule {
         WebhooksModule,
         AttemptLogModule,
         RecoveryModule,
+        PartnerWebhooksModule,
         AutoFailModule,
         BackgroundModule,
+        OrganizationErasureModule.forService('webhook-dispatcher', OrganizationEraserRepository),
+        OrganizationExportModule,
+        OrganizationUseModule,
+        AlertsModule,
         ReplicasModule,
         SubscriptionsModule,
         SendingModule,

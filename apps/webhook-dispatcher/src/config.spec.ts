@@ -45,12 +45,14 @@ describe('readWebhookDispatcherConfig', () => {
       JWKS_URL: '',
       WEBHOOK_TIMEOUT_MS: '15s',
       WEBHOOK_ORIGIN_CONCURRENCY: '0',
+      WEBHOOK_DELIVERY_RETENTION_DAYS: '7',
     });
     expect(problems).toEqual(
       expect.arrayContaining([
         'JWKS_URL is required',
         'WEBHOOK_TIMEOUT_MS must be 1000 to 30000, got "15s"',
         'WEBHOOK_ORIGIN_CONCURRENCY must be 1 to 1000, got "0"',
+        'WEBHOOK_DELIVERY_RETENTION_DAYS must be 8 to 365, got "7"',
       ]),
     );
   });

@@ -23,6 +23,7 @@ export abstract class DispatcherConfig {
   abstract readonly retryAfterCapSeconds: number;
   /** After how many hours without a success a webhook is set to `failed`. */
   abstract readonly autoFailAfterHours: number;
+  /** Longer than any retry policy, so that no delivery is dropped while it waits for a retry. */
   abstract readonly deliveryRetentionDays: number;
 }
 
@@ -54,7 +55,7 @@ export const readWebhookDispatcherConfig = (env: NodeJS.ProcessEnv): Readonly<We
         maxOrigins: integer('WEBHOOK_MAX_ORIGINS', 10, 100_000, 1_000),
         retryAfterCapSeconds: integer('WEBHOOK_RETRY_AFTER_CAP_SECONDS', 0, 86_400, 3_600),
         autoFailAfterHours: integer('WEBHOOK_AUTO_FAIL_AFTER_HOURS', 1, 720, 120),
-        deliveryRetentionDays: integer('WEBHOOK_DELIVERY_RETENTION_DAYS', 1, 365, 30),
+        deliveryRetentionDays: integer('WEBHOOK_DELIVERY_RETENTION_DAYS', 8, 365, 30),
       },
     };
   });

@@ -79,7 +79,7 @@ describe('an attempt in flight', () => {
     await cluster.emit(organization);
     await eventually(async () => expect(await cluster.deliveries(other.id)).toMatchObject([{ status: 'delivered' }]));
     await eventually(async () => {
-      for (const table of ['delivery', 'dead_letter', 'deleted_webhook']) {
+      for (const table of ['delivery', 'dead_letter']) {
         expect(await cluster.rows(`select 1 from ${table} where webhook_id = $1`, [webhook.id])).toEqual([]);
       }
       expect(await cluster.rows('select 1 from attempt where org_id = $1', [organization.orgId])).toEqual([]);

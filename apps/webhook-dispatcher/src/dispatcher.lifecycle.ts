@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Outbound } from '@rmm/outbound';
-import { FLEET_CONFIG, type FleetConfig } from '@rmm/service-kit';
+import { FLEET_CONFIG, type FleetConfig, HealthRegistry } from '@rmm/service-kit';
 import { FailDeadWebhooksJob } from './auto-fail/fail-dead-webhooks.job.js';
 import { BackgroundJobsService } from './background/background-jobs.service.js';
 import { DeliveryRetentionService } from './deliveries/delivery-retention.service.js';
@@ -25,6 +25,7 @@ const CLOSE_MS = 1_000;
 @Injectable()
 export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDestroy {
   private isRunning = false;
+  private sendingStopped: Promise<void> | undefined;
 
   constructor(
     @Inject(FLEET_CONFIG) private readonly fleet: FleetConfig,
@@ -41,12 +42,13 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     private readonly jobs: BackgroundJobsService,
     private readonly autoFail: FailDeadWebhooksJob,
     private readonly outbound: Outbound,
+    private readonly health: HealthRegistry,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     await this.retention.apply();
     await this.feed.start();
-    await this.index.refreshOrganizations();
+    await this.index.refreshTenants();
     this.jobs.start();
     this.sender.start(
       (webhookId, orgId, dueInMs) => this.retries.addWaiting(webhookId, orgId, dueInMs),
@@ -68,19 +70,32 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     });
     this.intake.start();
     this.isRunning = true;
+    this.health.onDraining(() => void this.stopSending());
+  }
+
+  /** Runs while database, Redis and NATS are connected. */
+  async onModuleDestroy(): Promise<void> {
+    if (!this.isRunning) return;
+    await this.stopSending();
+    this.isRunning = false;
+    await this.jobs.stop();
+    await Promise.race([this.outbound.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
   }
 
   /**
-   * Runs while database, Redis and NATS are connected: other replicas get the partitions at once, attempts in flight end,
-   * and their outcomes are stored.
+   * Begins with the signal, since requests in flight may take most of the grace time: other replicas get the partitions at
+   * once, attempts in flight end, and their outcomes are stored. Never rejects.
    */
-  async onModuleDestroy(): Promise<void> {
-    if (!this.isRunning) return;
-    this.isRunning = false;
+  private stopSending(): Promise<void> {
+    this.sendingStopped ??= this.handOverAndDrain();
+    return this.sendingStopped;
+  }
+
+  private async handOverAndDrain(): Promise<void> {
     const graceMs = this.fleet.shutdownGraceSeconds * 1_000;
     const drainMs = graceMs - Math.min(CLOSING_MS, graceMs * CLOSING_SHARE);
     const deadlineMs = performance.now() + drainMs;
-    const intakeStopped = this.intake.stop();
+    const intakeStopped = this.intake.stop().catch(() => undefined);
     this.writer.stop();
     await this.retries.stop();
     await this.leases.handOverAll().catch(() => undefined); // without a database the others wait until the session ends
@@ -90,8 +105,6 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
       Promise.race([this.outcomes.flush(), sleep(CLOSING_MS, undefined, { ref: false })]),
     ]);
     await this.leases.stop();
-    await this.jobs.stop();
-    await Promise.race([this.outbound.close(), sleep(CLOSE_MS, undefined, { ref: false })]);
   }
 
   private async handOver(partitions: ReadonlySet<number>): Promise<void> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MetricsRegistry } from '@rmm/service-kit';
-import type { Outcome } from './sending/outcome.js';
+import type { Outcome } from './sending/queued-delivery.js';
 import type { WaitingReason } from './sending/sender.service.js';
 
 /** Metrics for operators and autoscalers. */
@@ -45,6 +45,7 @@ export class DispatcherMetrics {
     queuedBytes: () => number;
     inFlight: () => number;
     subscriptions: () => number;
+    undecipherable: () => number;
     openBreakers: () => number;
     partitions: () => number;
   }): void {
@@ -64,6 +65,11 @@ export class DispatcherMetrics {
     gauge('rmm_webhook_in_memory_bytes', 'Bodies of the deliveries in memory', read.queuedBytes);
     gauge('rmm_webhook_in_flight', 'Attempts in flight', read.inFlight);
     gauge('rmm_webhook_subscriptions', 'Active webhooks in the index', read.subscriptions);
+    gauge(
+      'rmm_webhook_undecipherable',
+      'Active webhooks that cannot be opened since a key is missing; their deliveries wait',
+      read.undecipherable,
+    );
     gauge('rmm_webhook_breakers_open', 'Webhooks with an open circuit breaker', read.openBreakers);
     gauge('rmm_webhook_partitions_owned', 'Partitions this replica owns, of 1,024', read.partitions);
   }
@@ -108,13 +114,15 @@ export class DispatcherMetrics {
   }
 
   countOutcomes(outcomes: readonly Outcome[], discarded: number): void {
-    for (const { status, responseTimeMs, attempted, startedMs, delivery } of outcomes) {
+    const counts = { retrying: 0, delivered: 0, failed: 0 };
+    for (const { status, responseTimeMs, startedMs, delivery } of outcomes) {
       if (status === 'pending') continue;
-      this.outcomes.inc({ status });
+      counts[status] += 1;
       if (responseTimeMs !== null) this.duration.observe(responseTimeMs / 1_000);
-      if (!attempted || delivery.attempt > 0 || startedMs === null) continue;
+      if (delivery.attempt > 0 || startedMs === null) continue;
       this.delay.observe(Math.max(0, startedMs - delivery.createdAt.getTime()) / 1_000);
     }
+    for (const [status, count] of Object.entries(counts)) if (count > 0) this.outcomes.inc({ status }, count);
     if (discarded > 0) this.discarded.inc(discarded);
   }
 }

@@ -4,13 +4,17 @@ import { TenantDatabase } from '@rmm/persistence';
 import { StatementPlans } from '@rmm/persistence/testing';
 import { ignoredParameters, listOperations, listProblems, type ListOperation } from '@rmm/testing/openapi';
 import { DispatcherTestApp } from '../test/dispatcher-test-app.js';
-import { SCHEMA, type Organization } from '../test/dispatcher-test-cluster.js';
+import type { Organization } from '../test/dispatcher-test-cluster.js';
+import { SCHEMA } from '../test/dispatcher-test-database.js';
 
 jest.setTimeout(120_000);
 
-const [WEBHOOK, DELIVERY] = [randomUUID(), randomUUID()];
+const [WEBHOOK, DELIVERY, PARTNER_WEBHOOK, PARTNER_DELIVERY] = Array.from({ length: 4 }, () => randomUUID());
 
-/** Webhooks of 2,000 organizations with deliveries and dead letters; those of one organization have known ids. */
+/**
+ * Webhooks of 2,000 organizations and of 100 partners with deliveries and dead letters; those of one organization and of its
+ * partner have known ids.
+ */
 const seedOf = ({ partnerId, orgId }: Organization) => `
   SET session_replication_role = replica;
   INSERT INTO webhook (id, partner_id, org_id, name, url_sealed, events, status)
@@ -18,13 +22,19 @@ const seedOf = ({ partnerId, orgId }: Organization) => `
     CASE n WHEN 1 THEN '${orgId}' ELSE gen_random_uuid() END, 'Hook', 'sealed', '{device.*}', 'disabled'
   FROM (SELECT '${partnerId}'::uuid UNION ALL SELECT gen_random_uuid() FROM generate_series(1, 99)) p(id),
     generate_series(1, 20) n WHERE n > 1 OR p.id = '${partnerId}';
+  INSERT INTO webhook (id, partner_id, name, url_sealed, events, status)
+  SELECT CASE partner_id WHEN '${partnerId}' THEN '${PARTNER_WEBHOOK}' ELSE gen_random_uuid() END, partner_id, 'Hook', 'sealed',
+    '{device.*}', 'disabled' FROM (SELECT DISTINCT partner_id FROM webhook) p;
   INSERT INTO webhook_counter (webhook_id, partner_id, org_id) SELECT id, partner_id, org_id FROM webhook;
   INSERT INTO delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, status, max_attempts)
   SELECT gen_random_uuid(), now() - n * interval '1 minute', partner_id, org_id, id, 'device.online',
     gen_random_uuid()::text, 'failed', 5 FROM webhook, generate_series(1, 10) n
   UNION ALL
   SELECT '${DELIVERY}', now(), partner_id, org_id, id, 'device.online', 'e', 'failed', 5 FROM webhook
-  WHERE id = '${WEBHOOK}';
+  WHERE id = '${WEBHOOK}'
+  UNION ALL
+  SELECT '${PARTNER_DELIVERY}', now(), partner_id, org_id, id, 'device.online', 'e', 'failed', 5 FROM webhook
+  WHERE id = '${PARTNER_WEBHOOK}';
   INSERT INTO attempt (delivery_id, created_at, partner_id, org_id, attempt, started_at)
   SELECT id, created_at, partner_id, org_id, 1, now() FROM delivery;
   INSERT INTO dead_letter (delivery_id, failed_at, created_at, partner_id, org_id, webhook_id, event_type, event_id, attempts)
@@ -48,6 +58,7 @@ describe('lists of webhook-dispatcher', () => {
       webhookId: WEBHOOK,
       deliveryId: DELIVERY,
       'orgId!': organization.orgId,
+      'partnerId!': organization.partnerId,
     });
     const { service: url } = service.cluster.database.urls[SCHEMA];
     plans = await StatementPlans.record(service.app.get(TenantDatabase, { strict: false }), { url, schema: SCHEMA });
@@ -58,8 +69,13 @@ describe('lists of webhook-dispatcher', () => {
     await service.stop();
   });
 
-  const get = (token: string) => (path: string) =>
-    supertest(service.app.getHttpServer()).get(`/api/v1${path}`).set('Authorization', token);
+  /** Names the webhook and the delivery of the partner in its routes. */
+  const get = (token: string) => (path: string) => {
+    const named = path.startsWith('/partner-webhooks')
+      ? path.replaceAll(WEBHOOK, PARTNER_WEBHOOK).replaceAll(DELIVERY, PARTNER_DELIVERY)
+      : path;
+    return supertest(service.app.getHttpServer()).get(`/api/v1${named}`).set('Authorization', token);
+  };
 
   const tokenOf = (caller: string): string => {
     const { identity } = service;
@@ -86,7 +102,8 @@ describe('lists of webhook-dispatcher', () => {
   });
 
   it('refuses filters, orders and cursors that a list does not serve', async () => {
-    const token = service.identity.member(organization);
-    expect(await ignoredParameters(operations, get(token))).toEqual([]);
+    const [member, partner] = [tokenOf('organization'), tokenOf('partner, all organizations')];
+    const getAllowed = (path: string) => get(path.startsWith('/partner-webhooks') ? partner : member)(path);
+    expect(await ignoredParameters(operations, getAllowed)).toEqual([]);
   });
 });

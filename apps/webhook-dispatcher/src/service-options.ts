@@ -10,6 +10,10 @@ export const serviceOptions: ServiceOptions<WebhookDispatcherConfig> = {
   openApi: {
     title: 'Webhook dispatcher',
     description: 'Webhooks, their deliveries and retries.',
+    tags: [
+      { name: 'Webhooks', description: 'Webhooks, their secrets, deliveries, retries and event types' },
+      { name: 'Partner webhooks', description: 'Webhooks that get the events of all organizations of a partner' },
+    ],
     examples: readExamples,
   },
   microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),

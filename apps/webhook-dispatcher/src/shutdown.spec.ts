@@ -1,7 +1,9 @@
 import { Agent, get as httpGet } from 'node:http';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { eventually } from '@rmm/testing-services';
-import { DispatcherTestCluster } from '../test/dispatcher-test-cluster.js';
+import { createWebhook, DispatcherTestCluster } from '../test/dispatcher-test-cluster.js';
+import { FakeReceiver } from '../test/fake-receiver.js';
 import { buildService, ServiceProcess } from '../test/service-process.js';
 
 jest.setTimeout(60_000);
@@ -53,7 +55,49 @@ describe('a process that receives SIGTERM', () => {
     await expect(get('/health/live')).rejects.toThrow('ECONNREFUSED');
     keptAlive.destroy();
   });
+
+  it('starts no attempt, ends those in flight within the grace time and doubles none, though a request is not finished', async () => {
+    const receiver = await FakeReceiver.start();
+    receiver.respond = (response) => void setTimeout(() => response.end(), 5_000);
+    const organization = await cluster.organization();
+    const app = await cluster.start();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await cluster.stop(app);
+    const stopping = await ServiceProcess.start(cluster.env({ SHUTDOWN_GRACE_SECONDS: '14' }));
+    const socket = await openUnfinishedRequest(stopping.port);
+    await cluster.emit(organization);
+    await eventually(() => expect(receiver.received).toHaveLength(1));
+    const signaledAt = performance.now();
+    const exited = stopping.kill('SIGTERM');
+    await sleep(1_000);
+    await cluster.emit(organization);
+    expect(await exited).toBe(0);
+    expect(performance.now() - signaledAt).toBeLessThan(14_000);
+    expect(receiver.received).toHaveLength(1);
+    expect(await cluster.deliveries(webhook.id)).toMatchObject([{ status: 'delivered', attempt: 1 }]);
+    socket.destroy();
+
+    const next = await cluster.start();
+    await eventually(
+      async () =>
+        expect((await cluster.deliveries(webhook.id)).map(({ status }) => status)).toEqual(['delivered', 'delivered']),
+      { timeoutMs: 30_000 },
+    );
+    expect(receiver.received).toHaveLength(2);
+    await cluster.stop(next);
+    await receiver.stop();
+  });
 });
+
+/** Opens a request whose headers do not end, for which a server that closes waits. */
+function openUnfinishedRequest(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write('GET /api/v1/webhooks HTTP/1.1\r\nHost: localhost\r\n', () => resolve(socket));
+    });
+    socket.on('error', reject);
+  });
+}
 
 function getFrom(port: number, path: string, agent: Agent | false): Promise<Reply> {
   return new Promise((resolve, reject) => {

@@ -4,25 +4,23 @@ import { Test } from '@nestjs/testing';
 import { connect, type NatsConnection } from 'nats';
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import type { UserCaller } from '@rmm/access';
-import { type AuditEntry, IDENTITY_MAIL_SEND, type MailSendRequest, STREAMS } from '@rmm/contracts';
+import { type AuditEntry, IDENTITY_MAIL_SEND, type MailSendRequest, type PartnerStatus, STREAMS } from '@rmm/contracts';
 import { ensureStreams, JetStreamServer, natsOptions } from '@rmm/messaging';
+import { migratedBy } from '@rmm/persistence/testing';
 import { configureApp, HealthRegistry } from '@rmm/service-kit';
-import { StoredOrganizations } from '@rmm/testing/fake-tenants';
+import { FakePartners, StoredOrganizations } from '@rmm/testing/fake-tenants';
 import { adminPool, eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
 import { AppModule } from '../src/app.module.js';
 import { readWebhookDispatcherConfig, type WebhookDispatcherConfig } from '../src/config.js';
+import { MIGRATIONS } from '../src/migrations/index.js';
 import type { RetryPolicy } from '../src/sending/retry-delay.js';
 import type { CreateWebhookDto } from '../src/webhooks/dto/create-webhook.dto.js';
 import type { WebhookDto } from '../src/webhooks/dto/webhook.dto.js';
 import { WebhooksService } from '../src/webhooks/webhooks.service.js';
+import { SCHEMA } from './dispatcher-test-database.js';
+import { organizationCaller, type Organization } from './organizations.js';
 
-export const SCHEMA = 'webhook_dispatcher';
-
-export interface Organization {
-  orgId: string;
-  partnerId: string;
-}
+export { organizationCaller, type Organization };
 
 /** Private stores and replicas of the dispatcher on them, with access to what they store and publish. */
 export class DispatcherTestCluster {
@@ -33,21 +31,27 @@ export class DispatcherTestCluster {
     readonly database: TestDatabase<typeof SCHEMA>,
     private readonly natsUrl: string,
     readonly admin: pg.Pool,
-    private readonly publisher: NatsConnection,
+    readonly publisher: NatsConnection,
     private readonly organizations: StoredOrganizations,
+    /** Owned by identity. */
+    readonly partners: FakePartners,
   ) {}
 
   /** @param logins  whether the dispatcher may use its own subjects only, as in production */
   static async open({ logins = false } = {}): Promise<DispatcherTestCluster> {
     const stores = await startStores();
-    const [database, nats] = await Promise.all([stores.createDatabase([SCHEMA]), stores.nats({ logins })]);
+    const [database, nats] = await Promise.all([
+      stores.createDatabase([SCHEMA], migratedBy(SCHEMA, MIGRATIONS)),
+      stores.nats({ logins }),
+    ]);
     const admin = adminPool(database, { options: `-c search_path=${SCHEMA}`, max: 4 });
     const publisher = await connect(natsOptions(nats.adminUrl, 'spec'));
     await ensureStreams(publisher);
     const natsUrl = logins ? nats.urlFor('webhook-dispatcher') : nats.adminUrl;
     const query = (sql: string, values: unknown[]) => admin.query(sql, values);
     const organizations = new StoredOrganizations({ connection: publisher }, query);
-    return new DispatcherTestCluster(stores, database, natsUrl, admin, publisher, organizations);
+    const partners = new FakePartners({ connection: publisher });
+    return new DispatcherTestCluster(stores, database, natsUrl, admin, publisher, organizations, partners);
   }
 
   async close(): Promise<void> {
@@ -108,9 +112,25 @@ export class DispatcherTestCluster {
     return { orgId, partnerId };
   }
 
+  /** Changes the status of a partner or organization as their owners publish it. */
+  async setStatus({ orgId, partnerId }: Organization, of: 'organization' | 'partner', status: string): Promise<void> {
+    if (of === 'organization') {
+      const change = 'update organization_directory set status = $2, version = version + 1 where org_id = $1';
+      await this.admin.query(change, [orgId, status]);
+      return;
+    }
+    const version = Date.now();
+    this.partners.add({ partnerId, status: status as PartnerStatus, version });
+    await this.admin.query(
+      `insert into partner_directory (partner_id, status, version) values ($1, $2, $3)
+       on conflict (partner_id) do update set status = excluded.status, version = excluded.version`,
+      [partnerId, status, version],
+    );
+  }
+
   /** Publishes a domain event as another service would. @returns its id */
   async emit(
-    { orgId, partnerId }: Organization,
+    { orgId, partnerId }: { orgId: string; partnerId: string | null },
     type = 'device.enrolled',
     changes: { id?: string; timestamp?: string; data?: object } = {},
   ): Promise<string> {
@@ -169,25 +189,6 @@ export class DispatcherTestCluster {
       [webhookId],
     );
   }
-}
-
-export function organizationCaller({ orgId, partnerId }: Organization): UserCaller {
-  const userId = randomUUID();
-  const tenant = { userId, scope: 'organization' as const, partnerId, orgId, orgAccess: 'none' as const, orgIds: [] };
-  return {
-    ...tenant,
-    tenant,
-    kind: 'user',
-    actor: { type: 'user', id: userId, email: 'user@example.com' },
-    email: 'user@example.com',
-    sessionId: randomUUID(),
-    roleId: null,
-    siteIds: null,
-    deviceGroupIds: null,
-    permissions: new Set(['organizations:read', 'organizations:write'] as const),
-    mfa: true,
-    hasFactor: true,
-  };
 }
 
 export function createWebhook(

@@ -20,6 +20,8 @@ interface TestUser {
   orgIds?: string[];
   /** The sites that a user is restricted to. */
   siteIds?: string[];
+  /** False for a session without a second factor. */
+  mfa?: boolean;
 }
 
 const KID = 'spec';
@@ -36,8 +38,8 @@ export class FakeIdentity implements AccessSource, VerificationKeys {
   }
 
   /** Signs in a partner user with access to all organizations. @returns the `Authorization` header */
-  partner(partnerId: string, permissions = READ_AND_WRITE): string {
-    return this.signIn({ scope: 'partner', partnerId, orgId: null, permissions });
+  partner(partnerId: string, permissions = READ_AND_WRITE, mfa = true): string {
+    return this.signIn({ scope: 'partner', partnerId, orgId: null, permissions, mfa });
   }
 
   /** Signs in a partner user with access to selected organizations. @returns the `Authorization` header */
@@ -62,7 +64,7 @@ export class FakeIdentity implements AccessSource, VerificationKeys {
     const { scope, partnerId, orgId } = user;
     const claims = { sub: userId, email: 'ada@msp.example', type: 'access', scope, partnerId, orgId, roleId: userId };
     const rest = {
-      mfa: true,
+      mfa: user.mfa ?? true,
       aep: 1,
       mep: 1,
       sid: userId,

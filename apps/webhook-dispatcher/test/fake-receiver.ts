@@ -45,6 +45,8 @@ export class FakeReceiver {
         receiver.respond(response, received);
       });
     });
+    // A connection that closes while it is used again costs a second request, which no spec here expects.
+    server.keepAliveTimeout = 120_000;
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const receiver = new FakeReceiver(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}${prefix}`);
     return receiver;

@@ -10,6 +10,6 @@ import { RequestShapesRepository } from './request-shapes.repository.js';
   imports: [WebhooksModule],
   controllers: [AttemptLogController],
   providers: [AttemptLogRepository, AttemptLogService, AttemptMapper, RequestShapesRepository],
-  exports: [RequestShapesRepository],
+  exports: [AttemptLogService, RequestShapesRepository],
 })
 export class AttemptLogModule {}

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { type Paged, type PageQueryDto, toPage } from '@rmm/validation';
+import type { WebhookScope } from '../webhooks/webhook.entity.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
 import { AttemptLogRepository } from './attempt-log.repository.js';
 import { AttemptMapper } from './attempt.mapper.js';
@@ -20,8 +21,9 @@ export class AttemptLogService {
     webhookId: string,
     deliveryId: string,
     query: PageQueryDto,
+    scope: WebhookScope = 'organization',
   ): Promise<Paged<AttemptDto>> {
-    await this.webhooks.get(caller, webhookId);
+    await this.webhooks.get(caller, webhookId, scope);
     const delivery = await this.repository.getDelivery(caller, webhookId, deliveryId);
     const { rows, ...counted } = await this.repository.listAttempts(caller, delivery, query);
     return toPage(

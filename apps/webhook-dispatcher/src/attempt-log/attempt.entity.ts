@@ -9,7 +9,7 @@ export class Attempt {
   /** Counts from 1. */
   @PrimaryColumn('integer') attempt!: number;
   @Column('uuid', { name: 'partner_id' }) partnerId!: string;
-  @Column('uuid', { name: 'org_id' }) orgId!: string;
+  @Column('uuid', { name: 'org_id', nullable: true }) orgId!: string | null;
   @Column('timestamptz', { name: 'started_at' }) startedAt!: Date;
   @Column('integer', { name: 'duration_ms', nullable: true }) durationMs!: number | null;
   @Column('uuid', { name: 'request_shape', nullable: true }) requestShape!: string | null;

@@ -3,8 +3,7 @@ import type { WebhookHeader } from '../webhooks/webhook-headers.policy.js';
 import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import type { AttemptRow, LoggedDelivery } from './attempt-log.repository.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
-import { restoreRequestHeaders } from './request-headers.mapper.js';
-import { parseResponseHeaders } from './response-headers.mapper.js';
+import { parseResponseHeaders, restoreRequestHeaders } from './stored-exchange.mapper.js';
 
 @Injectable()
 export class AttemptMapper {

@@ -1,8 +1,8 @@
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { createWebhook, DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
-import type { RequestShape } from './request-shape.mapper.js';
 import { RequestShapesRepository } from './request-shapes.repository.js';
+import type { RequestShape } from './stored-exchange.mapper.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
-import type { RequestShape } from './request-shape.mapper.js';
+import type { RequestShape } from './stored-exchange.mapper.js';
 
 /** Inserts in the order of ids, so that two writers never wait for each other; skips shapes of deleted webhooks. */
 const STORE = `

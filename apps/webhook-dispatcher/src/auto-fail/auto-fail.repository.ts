@@ -9,6 +9,7 @@ export type FailedWebhook = Pick<Webhook, 'id' | 'partnerId' | 'orgId' | 'name'>
 };
 
 export type DueMail = Omit<FailedWebhook, 'isGone'> & {
+  /** The name of the partner for a webhook of its own. */
   organizationName: string;
   /** When the webhook was set to failed. */
   failedAt: Date;
@@ -58,9 +59,10 @@ export class AutoFailRepository {
     return this.worker.query<DueMail>(
       `SELECT w.id, w.partner_id AS "partnerId", w.org_id AS "orgId", w.name,
               coalesce(c.failing_since, c.mail_due_for) AS "failingSince", c.mail_due_for AS "failedAt",
-              coalesce(o.name, '') AS "organizationName"
+              coalesce(o.name, p.name, '') AS "organizationName"
        FROM webhook_counter c JOIN webhook w ON w.id = c.webhook_id
        LEFT JOIN organization_directory o ON o.org_id = w.org_id
+       LEFT JOIN partner_directory p ON p.partner_id = w.partner_id AND w.org_id IS NULL
        WHERE c.mail_due_for IS NOT NULL ORDER BY c.mail_due_for LIMIT ${BATCH}`,
     );
   }

@@ -6,6 +6,8 @@ import { PurgeRepository } from './purge.repository.js';
 
 /** Leaves the database to others between two chunks. */
 const PAUSE_MS = 50;
+/** After this time other jobs run. */
+const RUN_MS = 20_000;
 
 /** Deletes the deliveries of deleted webhooks, which may be millions. */
 @Injectable()
@@ -27,8 +29,14 @@ export class PurgeDeletedWebhooksJob {
     await this.jobs.add('purge-webhook', webhookId);
   }
 
-  private async purge(webhookId: string): Promise<void> {
-    while (await this.repository.purgeChunk(webhookId)) await sleep(PAUSE_MS);
+  /** @returns whether history is left */
+  private async purge(webhookId: string): Promise<boolean> {
+    const endMs = performance.now() + RUN_MS;
+    while (await this.repository.purgeChunk(webhookId)) {
+      if (this.jobs.isStopping || performance.now() > endMs) return true;
+      await sleep(PAUSE_MS);
+    }
     await this.repository.finish(webhookId);
+    return false;
   }
 }

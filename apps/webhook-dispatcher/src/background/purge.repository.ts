@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 
 const CHUNK = 1_000;
+/** Time for which replicas find a deletion when they load changes. */
+const LISTED = `interval '1 minute'`;
 
 const PURGE_DELIVERIES = `
   WITH picked AS MATERIALIZED (
@@ -37,9 +39,13 @@ export class PurgeRepository {
     return deliveries.length === CHUNK;
   }
 
-  /** Deletes what is left of a webhook without history. */
+  /** Deletes what is left of a webhook without history. The deletion itself stays listed for a minute. */
   async finish(webhookId: string): Promise<void> {
+    await this.worker.query('DELETE FROM webhook_recovery WHERE webhook_id = :webhookId', { webhookId });
     await this.worker.query('DELETE FROM request_shape WHERE webhook_id = :webhookId', { webhookId });
-    await this.worker.query('DELETE FROM deleted_webhook WHERE webhook_id = :webhookId', { webhookId });
+    await this.worker.query(
+      `DELETE FROM deleted_webhook WHERE webhook_id = :webhookId AND deleted_at < now() - ${LISTED}`,
+      { webhookId },
+    );
   }
 }

@@ -5,7 +5,7 @@ export const toDeadLetterDto = (row: DeadLetter): DeadLetterDto => ({
   jobId: row.deliveryId,
   deliveryId: row.deliveryId,
   webhookId: row.webhookId,
-  orgId: row.orgId,
+  orgId: row.orgId ?? row.eventOrgId,
   event: row.eventType,
   eventId: row.eventId,
   attempts: row.attempts,

@@ -7,8 +7,11 @@ import {
   TenantRepository,
   type TenantTransaction,
 } from '@rmm/persistence';
+import type { WebhookScope } from '../webhooks/webhook.entity.js';
 import { DeadLetter } from './dead-letter.entity.js';
 import { DeadLetterNotFound } from './dead-letter.errors.js';
+
+const OF_ORGANIZATION = { sql: 'deadLetter.orgId IS NOT NULL' };
 
 @Injectable()
 export class DeadLettersRepository extends TenantRepository<DeadLetter> {
@@ -16,14 +19,18 @@ export class DeadLettersRepository extends TenantRepository<DeadLetter> {
     super(tenants, DeadLetter, () => new DeadLetterNotFound(), { ownership: 'organization' });
   }
 
-  /** Lists a page of all organizations the caller has access to, newest first. */
+  /** Lists a page of all organizations the caller has access to, or of the webhooks of partners, newest first. */
   list(
     caller: Caller,
     { orgId, webhookId }: { orgId?: string; webhookId?: string },
     page: PageRequest,
+    scope: WebhookScope = 'organization',
   ): Promise<PageRows<DeadLetter>> {
     const sort = { failedAt: 'DESC', deliveryId: 'DESC' } as const;
-    return this.listPage(caller, { where: { orgId, webhookId }, sort, page });
+    if (scope === 'partner') {
+      return this.listPage(caller, { where: { orgId: null, eventOrgId: orgId, webhookId }, sort, page });
+    }
+    return this.listPage(caller, { where: { orgId, webhookId }, conditions: [OF_ORGANIZATION], sort, page });
   }
 
   /** @throws DeadLetterNotFound */

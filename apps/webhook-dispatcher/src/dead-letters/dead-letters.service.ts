@@ -5,7 +5,7 @@ import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { type Paged, toPage } from '@rmm/validation';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
-import type { Webhook } from '../webhooks/webhook.entity.js';
+import type { Webhook, WebhookScope } from '../webhooks/webhook.entity.js';
 import { WebhookNotFound } from '../webhooks/webhook.errors.js';
 import { webhookResource } from '../webhooks/webhook.mapper.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
@@ -29,24 +29,28 @@ export class DeadLettersService {
   ) {}
 
   /** Lists a page of all organizations the caller has access to, newest first. @throws OrganizationAccessDenied */
-  async list(caller: UserCaller, query: ListDeadLettersDto): Promise<Paged<DeadLetterDto>> {
+  async list(
+    caller: UserCaller,
+    query: ListDeadLettersDto,
+    scope: WebhookScope = 'organization',
+  ): Promise<Paged<DeadLetterDto>> {
     if (query.orgId !== undefined) await this.organizations.assertOrganizationAccess(caller, query.orgId);
-    const { rows, ...counted } = await this.repository.list(caller, query, query);
+    const { rows, ...counted } = await this.repository.list(caller, query, query, scope);
     return toPage(query, counted, rows.map(toDeadLetterDto));
   }
 
   /** Retries the delivery; of two concurrent calls one is refused. @throws DeadLetterNotFound, WebhookNotActive */
-  retry(caller: UserCaller, jobId: string): Promise<AcceptedDeliveryDto> {
+  retry(caller: UserCaller, jobId: string, scope: WebhookScope = 'organization'): Promise<AcceptedDeliveryDto> {
     return this.tenants.transaction(caller, async (tx) => {
-      const { webhook } = await this.remove(tx, jobId);
+      const { webhook } = await this.remove(tx, jobId, scope);
       return this.deliveries.repeat(tx, caller, webhook, jobId, 'webhook.dead_letter.retry');
     });
   }
 
   /** Deletes the dead letter; the delivery stays failed. @throws DeadLetterNotFound */
-  async delete(caller: UserCaller, jobId: string): Promise<{ success: true }> {
+  async delete(caller: UserCaller, jobId: string, scope: WebhookScope = 'organization'): Promise<{ success: true }> {
     await this.tenants.transaction(caller, async (tx) => {
-      const { webhook, deadLetter } = await this.remove(tx, jobId);
+      const { webhook, deadLetter } = await this.remove(tx, jobId, scope);
       const { deliveryId, eventType, eventId } = deadLetter;
       const details = { deliveryId, event: eventType, eventId };
       await this.audit.record(tx, caller, 'webhook.dead_letter.delete', webhookResource(webhook), details);
@@ -55,10 +59,14 @@ export class DeadLettersService {
   }
 
   /** Locks the webhook before it deletes, as every writer does, so that no two wait for each other. */
-  private async remove(tx: TenantTransaction, jobId: string): Promise<{ webhook: Webhook; deadLetter: DeadLetter }> {
+  private async remove(
+    tx: TenantTransaction,
+    jobId: string,
+    scope: WebhookScope,
+  ): Promise<{ webhook: Webhook; deadLetter: DeadLetter }> {
     const deadLetter = await this.repository.get(tx, jobId);
-    const webhook = await this.webhooks.lock(tx, deadLetter.webhookId).catch((error: unknown) => {
-      // The webhook was deleted since, and its dead letters with it.
+    const webhook = await this.webhooks.lock(tx, deadLetter.webhookId, scope).catch((error: unknown) => {
+      // The webhook was deleted since, and its dead letters with it; or it is one of the other scope.
       throw error instanceof WebhookNotFound ? new DeadLetterNotFound() : error;
     });
     if (!(await this.repository.remove(tx, jobId))) throw new DeadLetterNotFound();

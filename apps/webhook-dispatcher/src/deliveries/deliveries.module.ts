@@ -22,6 +22,6 @@ import { DeliveryRetentionService } from './delivery-retention.service.js';
     DeliveryRetentionRepository,
     DeliveryRetentionService,
   ],
-  exports: [DeliveryRetentionService],
+  exports: [DeadLettersService, DeliveriesService, DeliveryRetentionService],
 })
 export class DeliveriesModule {}

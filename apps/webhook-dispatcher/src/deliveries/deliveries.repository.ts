@@ -10,7 +10,8 @@ import {
   tenantCondition,
   type TenantTransaction,
 } from '@rmm/persistence';
-import type { Webhook } from '../webhooks/webhook.entity.js';
+import { ValidationError } from '@rmm/service-kit';
+import { ownerOf, type Webhook } from '../webhooks/webhook.entity.js';
 import type { Delivery, DeliveryStatus } from './delivery.entity.js';
 import { DeliveryNotFound } from './delivery.errors.js';
 import type { EventBody } from './event-body.entity.js';
@@ -20,7 +21,6 @@ export type DeliveryWithBody = Pick<
   Delivery,
   | 'id'
   | 'webhookId'
-  | 'orgId'
   | 'status'
   | 'eventType'
   | 'eventId'
@@ -33,27 +33,43 @@ export type DeliveryWithBody = Pick<
   | 'dueAt'
   | 'createdAt'
   | 'deliveredAt'
-> & { body: EventBody['body'] | null };
+> & {
+  /** The organization of the event; null for a test of a webhook of the partner. */
+  orgId: string | null;
+  body: EventBody['body'] | null;
+};
 
 export type NewDelivery = Pick<Delivery, 'id' | 'eventType' | 'eventId' | 'maxAttempts' | 'repeatOf'> & {
+  /** The organization of the event; null for a test of a webhook of the partner. */
+  orgId: string | null;
   webhook: Webhook;
   body: string;
 };
 
 const COLUMNS = `
-  d.id, d.webhook_id AS "webhookId", d.org_id AS "orgId", d.status, d.event_type AS "eventType",
+  d.id, d.webhook_id AS "webhookId", coalesce(d.org_id, d.event_org_id) AS "orgId", d.status, d.event_type AS "eventType",
   d.event_id AS "eventId", b.body, d.response_status AS "responseStatus", d.response_body AS "responseBody",
   d.response_time_ms AS "responseTimeMs", d.error_message AS "errorMessage", d.attempt,
   d.max_attempts AS "maxAttempts", d.due_at AS "dueAt", d.created_at AS "createdAt", d.delivered_at AS "deliveredAt"`;
 const WITH_BODY =
-  'LEFT JOIN event_body b ON b.event_id = d.event_id AND b.org_id = d.org_id AND b.created_at = d.created_at';
+  'LEFT JOIN event_body b ON b.event_id = d.event_id AND b.org_id = coalesce(d.org_id, d.partner_id) AND b.created_at = d.created_at';
 
 /** Each filter applies only when it is set. */
 const FILTERS = {
   webhookId: 'm.webhook_id = :webhookId',
-  status: 'm.status = :status',
   eventType: 'm.event_type = :eventType',
 } as const;
+
+/** Constants, since the partial indexes over failed and open deliveries serve no parameter. */
+const STATUS_FILTERS: Record<DeliveryStatus, string> = {
+  pending: `m.status = 'pending'`,
+  retrying: `m.status = 'retrying'`,
+  delivered: `m.status = 'delivered'`,
+  failed: `m.status = 'failed'`,
+};
+
+/** The rows that pages may skip: the time for a page grows with them. */
+const MAX_OFFSET = 100_000;
 
 const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
@@ -72,15 +88,16 @@ const GET = `SELECT ${COLUMNS} FROM delivery d ${WITH_BODY} WHERE d.webhook_id =
 /** Inserts a delivery that is due at once; its owner is notified. */
 const INSERT = `
   WITH inserted AS (
-    INSERT INTO delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, repeat_of)
-    VALUES (:id, date_trunc('milliseconds', clock_timestamp()), :partnerId, :orgId, :webhookId, :eventType, :eventId,
-            :maxAttempts, :repeatOf)
+    INSERT INTO delivery (id, created_at, partner_id, org_id, event_org_id, webhook_id, event_type, event_id,
+                          max_attempts, repeat_of)
+    VALUES (:id, date_trunc('milliseconds', clock_timestamp()), :partnerId, :ownOrgId, :eventOrgId, :webhookId,
+            :eventType, :eventId, :maxAttempts, :repeatOf)
     RETURNING created_at
   ), counted AS (
     UPDATE webhook_counter SET total = total + 1 WHERE webhook_id = :webhookId
   )
   INSERT INTO event_body (event_id, created_at, partner_id, org_id, body)
-  SELECT :eventId, created_at, :partnerId, :orgId, :body FROM inserted
+  SELECT :eventId, created_at, :partnerId, :ownerId, :body FROM inserted
   ON CONFLICT DO NOTHING`;
 
 /** Reads the history of deliveries. In SQL because its pages are cut on keys and its inserts span three tables. */
@@ -88,7 +105,7 @@ const INSERT = `
 export class DeliveriesRepository {
   constructor(private readonly tenants: TenantDatabase) {}
 
-  /** Lists a page, newest first. */
+  /** Lists a page, newest first. @throws ValidationError  for a page behind 100,000 deliveries */
   async list(
     caller: Caller,
     filter: { webhookId: string; status?: DeliveryStatus; eventType?: string },
@@ -96,13 +113,15 @@ export class DeliveriesRepository {
   ): Promise<PageRows<DeliveryWithBody>> {
     const tenant = tenantCondition(caller, 'organization', 'm');
     const names = FILTER_NAMES.filter((name) => filter[name] !== undefined);
-    const where = [tenant.sql, ...names.map((name) => FILTERS[name])].join(' AND ');
+    const ofStatus = filter.status === undefined ? [] : [STATUS_FILTERS[filter.status]];
+    const where = [tenant.sql, ...names.map((name) => FILTERS[name]), ...ofStatus].join(' AND ');
     const params = { ...tenant.params, ...Object.fromEntries(names.map((name) => [name, filter[name]])) };
     const matching = `SELECT 1 FROM delivery m WHERE ${where}`;
     const counted = await countMatching(this.tenants.reader(caller), matching, params);
     const offset = (page - 1) * limit;
     // A page after the last one would read the whole index to find no row.
     if (offset >= counted.total && !counted.totalCapped) return { rows: [], ...counted };
+    if (offset > MAX_OFFSET) throw ValidationError.forField('page', 'must begin within the first 100,000 deliveries');
     const sql = limitBytes(listOf(where), BUDGET);
     const rows = await this.tenants.read<DeliveryWithBody>(caller, sql, { ...params, limit, offset });
     return { rows, ...counted, ...(takeBudgetColumns(rows) && { truncated: true as const }) };
@@ -115,8 +134,9 @@ export class DeliveriesRepository {
     return row;
   }
 
-  async insert(tx: TenantTransaction, { webhook, ...delivery }: NewDelivery): Promise<void> {
-    const { id: webhookId, partnerId, orgId } = webhook;
-    await tx.query(INSERT, { ...delivery, webhookId, partnerId, orgId });
+  async insert(tx: TenantTransaction, { webhook, orgId, ...delivery }: NewDelivery): Promise<void> {
+    const { id: webhookId, partnerId, orgId: ownOrgId } = webhook;
+    const eventOrgId = ownOrgId === null ? orgId : null;
+    await tx.query(INSERT, { ...delivery, webhookId, partnerId, ownOrgId, eventOrgId, ownerId: ownerOf(webhook) });
   }
 }

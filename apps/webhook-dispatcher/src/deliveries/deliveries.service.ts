@@ -11,7 +11,7 @@ import { createWebhookBody } from '../intake/webhook-event.mapper.js';
 import { LIMITS } from '../limits.js';
 import { maxAttemptsOf } from '../sending/retry-delay.js';
 import { RetrySchedulerService } from '../sending/retry-scheduler.service.js';
-import type { Webhook } from '../webhooks/webhook.entity.js';
+import type { Webhook, WebhookScope } from '../webhooks/webhook.entity.js';
 import { UnsupportedEventType, WebhookNotActive } from '../webhooks/webhook.errors.js';
 import { webhookResource } from '../webhooks/webhook.mapper.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
@@ -35,10 +35,16 @@ export class DeliveriesService {
   ) {}
 
   /** Lists a page, newest first. @throws WebhookNotFound */
-  async list(caller: UserCaller, webhookId: string, query: ListDeliveriesDto): Promise<Paged<DeliveryDto>> {
-    const { orgId } = await this.webhooks.get(caller, webhookId);
+  async list(
+    caller: UserCaller,
+    webhookId: string,
+    query: ListDeliveriesDto,
+    scope: WebhookScope = 'organization',
+  ): Promise<Paged<DeliveryDto>> {
+    const { orgId } = await this.webhooks.get(caller, webhookId, scope);
+    const reader = orgId === null ? caller : restrictToOrganization(caller, orgId);
     const filter = { webhookId, status: query.status, eventType: query.event };
-    const { rows, ...counted } = await this.repository.list(restrictToOrganization(caller, orgId), filter, query);
+    const { rows, ...counted } = await this.repository.list(reader, filter, query);
     return toPage(query, counted, rows.map(toDeliveryDto));
   }
 
@@ -46,17 +52,22 @@ export class DeliveriesService {
    * Creates a delivery of an event that did not happen.
    * @throws UnsupportedEventType, WebhookNotFound, WebhookNotActive, RateLimitedError
    */
-  async test(caller: UserCaller, webhookId: string, dto: TestWebhookDto): Promise<AcceptedDeliveryDto> {
+  async test(
+    caller: UserCaller,
+    webhookId: string,
+    dto: TestWebhookDto,
+    scope: WebhookScope = 'organization',
+  ): Promise<AcceptedDeliveryDto> {
     const eventType = dto.event ?? WEBHOOK_TEST_EVENT;
     if (eventType !== WEBHOOK_TEST_EVENT && !isEventType(eventType)) {
       throw new UnsupportedEventType([eventType], [...EVENT_TYPES, WEBHOOK_TEST_EVENT]);
     }
     // The limit counts only requests that pass the other checks.
-    const { status } = await this.webhooks.get(caller, webhookId);
+    const { status } = await this.webhooks.get(caller, webhookId, scope);
     if (status !== 'active') throw new WebhookNotActive();
     await this.limits.hit(LIMITS.testWebhook, webhookId);
     return this.tenants.transaction(caller, async (tx) => {
-      const webhook = await this.webhooks.lock(tx, webhookId);
+      const webhook = await this.webhooks.lock(tx, webhookId, scope);
       if (webhook.status !== 'active') throw new WebhookNotActive();
       const eventId = randomUUID();
       const timestamp = new Date().toISOString();
@@ -64,6 +75,7 @@ export class DeliveriesService {
       return this.accept(tx, caller, 'webhook.test', 'Test delivery queued', {
         id: randomUUID(),
         webhook,
+        orgId: webhook.orgId,
         eventType,
         eventId,
         body: createWebhookBody(
@@ -77,9 +89,14 @@ export class DeliveriesService {
   }
 
   /** Creates a delivery with the event and body of a failed one. @throws as `repeat`, and WebhookNotFound */
-  retry(caller: UserCaller, webhookId: string, deliveryId: string): Promise<AcceptedDeliveryDto> {
+  retry(
+    caller: UserCaller,
+    webhookId: string,
+    deliveryId: string,
+    scope: WebhookScope = 'organization',
+  ): Promise<AcceptedDeliveryDto> {
     return this.tenants.transaction(caller, async (tx) => {
-      const webhook = await this.webhooks.lock(tx, webhookId);
+      const webhook = await this.webhooks.lock(tx, webhookId, scope);
       return this.repeat(tx, caller, webhook, deliveryId, 'webhook.retry');
     });
   }
@@ -103,6 +120,7 @@ export class DeliveriesService {
     return this.accept(tx, caller, action, 'Delivery queued for retry', {
       id: randomUUID(),
       webhook,
+      orgId: failed.orgId,
       eventType: failed.eventType,
       eventId: failed.eventId,
       body: failed.body,

@@ -9,7 +9,10 @@ export class Delivery {
   @PrimaryColumn('uuid') id!: string;
   @PrimaryColumn('timestamptz', { name: 'created_at' }) createdAt!: Date;
   @Column('uuid', { name: 'partner_id' }) partnerId!: string;
-  @Column('uuid', { name: 'org_id' }) orgId!: string;
+  /** Null for a delivery of a webhook of the partner. */
+  @Column('uuid', { name: 'org_id', nullable: true }) orgId!: string | null;
+  /** The organization of the event when `orgId` is null; null for a test. */
+  @Column('uuid', { name: 'event_org_id', nullable: true }) eventOrgId!: string | null;
   @Column('uuid', { name: 'webhook_id' }) webhookId!: string;
   @Column('text', { name: 'event_type' }) eventType!: string;
   @Column('text', { name: 'event_id' }) eventId!: string;

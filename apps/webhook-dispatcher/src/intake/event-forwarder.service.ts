@@ -3,7 +3,7 @@ import type { Msg, Subscription as NatsSubscription } from 'nats';
 import { NatsLink } from '@rmm/messaging';
 import { Logger } from '@rmm/service-kit';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
-import type { EventResult, ForwardedEvent } from './incoming-event.js';
+import type { EventResult, IncomingEvent } from './webhook-event.mapper.js';
 
 const SUBJECT = 'rmm.rpc.webhook-dispatcher.replica';
 /** Longer than a replica takes to store an event; the event is then routed again and its deliveries are looked up. */
@@ -13,7 +13,7 @@ const BATCH_BYTES = 500_000;
 const BATCH_EVENTS = 200;
 
 interface Queued {
-  event: ForwardedEvent;
+  event: IncomingEvent;
   settle: (result: EventResult | 'lost') => void;
 }
 
@@ -30,25 +30,21 @@ export class EventForwarderService {
   ) {}
 
   /** @param accept  handles a set of events of this replica, in order */
-  start(accept: (events: ForwardedEvent[]) => Promise<EventResult[]>): void {
-    this.accept = accept;
-    this.subscribe();
-  }
-
-  stop(): void {
-    this.subscription?.unsubscribe();
-  }
-
-  private subscribe(): void {
+  start(accept: (events: IncomingEvent[]) => Promise<EventResult[]>): void {
     const callback = (error: Error | null, message: Msg) => {
-      if (error) this.logger.error({ err: error }, 'events of other replicas cannot be received; they are sent again');
-      else void this.reply(message);
+      if (error) this.logger.error({ err: error }, 'Events of other replicas cannot be received; they are sent again');
+      else void this.reply(message, accept);
     };
     this.subscription = this.link.connection.subscribe(`${SUBJECT}.${this.leases.replicaId}`, { callback });
   }
 
+  /** Receives no more events; their senders route them again. */
+  stop(): void {
+    this.subscription?.unsubscribe();
+  }
+
   /** @returns what the owner did with the event; `lost` when it did not reply, so that the event may be stored or not */
-  forward(owner: string, event: ForwardedEvent): Promise<EventResult | 'lost'> {
+  forward(owner: string, event: IncomingEvent): Promise<EventResult | 'lost'> {
     return new Promise((settle) => {
       const queue = this.queues.get(owner);
       if (queue) queue.push({ event, settle });
@@ -59,15 +55,13 @@ export class EventForwarderService {
     });
   }
 
-  private accept: (events: ForwardedEvent[]) => Promise<EventResult[]> = () => Promise.resolve([]);
-
   private flush(owner: string): void {
     const queue = this.queues.get(owner) ?? [];
     this.queues.delete(owner);
     let batch: Queued[] = [];
     let bytes = 0;
     for (const queued of queue) {
-      const size = Buffer.byteLength(queued.event[0]);
+      const size = Buffer.byteLength(queued.event.body);
       if (batch.length === BATCH_EVENTS || (bytes + size > BATCH_BYTES && batch.length > 0)) {
         void this.send(owner, batch);
         batch = [];
@@ -89,17 +83,17 @@ export class EventForwarderService {
     } catch (err) {
       this.logger.warn(
         { err, owner, events: batch.length },
-        'the owner of events did not reply; they are routed again',
+        'The owner of events did not reply; they are routed again',
       );
     }
     for (const [i, { settle }] of batch.entries()) settle(results[i] ?? 'lost');
   }
 
-  private async reply(message: Msg): Promise<void> {
+  private async reply(message: Msg, accept: (events: IncomingEvent[]) => Promise<EventResult[]>): Promise<void> {
     try {
-      message.respond(JSON.stringify(await this.accept(message.json<ForwardedEvent[]>())));
+      message.respond(JSON.stringify(await accept(message.json<IncomingEvent[]>())));
     } catch (err) {
-      this.logger.error({ err }, 'events of another replica were not handled; it sends them again');
+      this.logger.error({ err }, 'Events of another replica were not handled; it sends them again');
     }
   }
 }

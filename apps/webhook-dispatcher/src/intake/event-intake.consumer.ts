@@ -1,31 +1,53 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isLive, OrganizationDirectory } from '@rmm/access';
 import { EventStreams, type EventStreamSubscription, type StreamMessage } from '@rmm/messaging';
 import { Logger, UnavailableError } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
-import { partitionOf } from '../replicas/partition-of.js';
 import { retryForever } from '../sending/retry-forever.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import { EventForwarderService } from './event-forwarder.service.js';
 import { FanOutWriterService } from './fan-out-writer.service.js';
-import { type EventResult, type ForwardedEvent, fromForwarded, toIncomingEvent } from './incoming-event.js';
-import { findEventError } from './webhook-event.mapper.js';
+import {
+  type EventResult,
+  findEventError,
+  forPartner,
+  type IncomingEvent,
+  toIncomingEvent,
+} from './webhook-event.mapper.js';
 
 /** The durable consumer of all replicas. */
 export const EVENTS_DURABLE = 'webhook-dispatcher-events';
-/** With the largest events 32 MB, half of what the server allows to wait for a client. */
-const PREFETCH = 128;
-/** Events in hand: read ahead, so that a burst of one tenant does not delay the events of others. */
-const MAX_UNSETTLED = { messages: 10_000, bytes: 48 * 1_048_576 };
-/** Large bursts wait in the stream, so that the events of others behind them do not wait. */
-const DEFERRAL = { freeBytes: 4 * 1_048_576, bytesPerOrganization: 1_048_576, bytesPerSecond: 16 * 1_048_576 };
+/** Headers read ahead. */
+const PREFETCH = 512;
+/** Events in hand, most of which are headers only: read ahead, so that a burst of one tenant does not delay the events of others. */
+const MAX_MESSAGES = 20_000;
+/** Events that are read and not stored: organizations share what is handled within some milliseconds. */
+const BYTES = { total: 48 * 1_048_576, shared: 2 * 1_048_576 };
 /** An event that stopped so many processes, or was deferred so often, needs a look. */
 const POLICY = { maxDeliveries: 7, backoffMs: [500, 2_000, 5_000, 15_000, 30_000, 60_000], maxWithoutResult: 1_000 };
 /** The time a batch waits for more events. */
 const LINGER_MS = 1;
 /** The pause before an event without an owner is routed again. */
 const REROUTE_MS = 100;
+
+/** The part of a message that an event on its way keeps: the message itself has the parsed text as well. */
+type Settlement = Pick<StreamMessage, 'ack' | 'nak' | 'release'>;
+
+/** `released`: the process stops, and another replica gets the event. */
+type RouteResult = 'stored' | 'failed' | 'released';
+
+/** Returns whether an event says that its organization was suspended or deleted, or changed otherwise. */
+const isOfOrganizationItself = ({ eventType }: IncomingEvent): boolean => eventType.startsWith('organization.');
+
+/** Settles an event once all that it was passed to have stored it. Never rejects. */
+async function settle(routes: readonly Promise<RouteResult>[], { ack, nak, release }: Settlement): Promise<void> {
+  const results = await Promise.all(routes);
+  if (results.includes('released')) release();
+  else if (results.includes('failed')) nak(new Error('the deliveries of the event could not be stored'));
+  else ack();
+}
 
 /**
  * Consumes domain events and passes each to the owner of its organization, which is this or another replica. An event is
@@ -42,6 +64,7 @@ export class EventIntakeConsumer {
     private readonly streams: EventStreams,
     private readonly index: SubscriptionIndexService,
     private readonly leases: PartitionLeaseManagerService,
+    private readonly organizations: OrganizationDirectory,
     private readonly forwarder: EventForwarderService,
     private readonly writer: FanOutWriterService,
     private readonly metrics: DispatcherMetrics,
@@ -56,9 +79,9 @@ export class EventIntakeConsumer {
         durable: EVENTS_DURABLE,
         subjects: ['rmm.events.>'],
         prefetch: PREFETCH,
-        maxUnsettled: MAX_UNSETTLED,
+        maxMessages: MAX_MESSAGES,
+        bytes: BYTES,
         policy: POLICY,
-        deferral: DEFERRAL,
       },
       (message) => this.handle(message),
     );
@@ -69,6 +92,7 @@ export class EventIntakeConsumer {
   /** Takes no more events; those not stored are released to other replicas. */
   async stop(): Promise<void> {
     this.isStopped = true;
+    this.forwarder.stop();
     await this.subscription?.stop();
     for (const message of this.batch.splice(0)) message.release();
   }
@@ -101,55 +125,78 @@ export class EventIntakeConsumer {
       const batch = this.batch.splice(0, size);
       let matched = 0;
       for (const message of batch) {
-        const { orgId, type } = message.envelope;
-        if (this.index.match(orgId ?? '', type).length === 0) message.ack();
-        else {
+        const { envelope, text, storedAt, deliveries } = message;
+        const isForOrganization = this.index.countSubscribers(envelope.orgId ?? '', envelope.type) > 0;
+        const isForPartner = this.mayBeForPartner(envelope);
+        if (isForOrganization || isForPartner) {
           matched += 1;
-          void this.route(message);
-        }
+          const event = toIncomingEvent(envelope, text, storedAt, deliveries > 1);
+          const routes = isForOrganization ? [this.route(event)] : [];
+          if (isForPartner) routes.push(this.routeToPartner(event));
+          void settle(routes, message);
+        } else message.ack();
       }
       this.metrics.countEvents(matched, batch.length - matched, 0);
     }
   }
 
-  /** Passes an event to its owner until one has stored it. Never rejects. */
-  private async route(message: StreamMessage): Promise<void> {
-    const { envelope, text, storedAt } = message;
-    const partition = partitionOf(envelope.orgId ?? '');
-    let isRepeated = message.deliveries > 1;
+  /** Returns whether to ask the directory for the partner of an event: it has webhooks, or the publisher did not name it. */
+  private mayBeForPartner({ partnerId, type }: StreamMessage['envelope']): boolean {
+    if (partnerId === null) return this.index.hasPartnerWebhooks;
+    return this.index.countSubscribers(partnerId, type) > 0;
+  }
+
+  /**
+   * Passes an event to the webhooks of the partner that the directory has for its organization; unless the organization is
+   * active, only what happens to itself. Never rejects.
+   */
+  private async routeToPartner(event: IncomingEvent): Promise<RouteResult> {
     while (!this.isStopped) {
-      const result = await this.passOn(message, partition, isRepeated).catch((err: unknown) => {
-        this.logger.error({ err, eventId: envelope.id, bytes: text.length, storedAt }, 'routing an event failed');
+      try {
+        const organization = await this.organizations.find(event.orgId);
+        if (organization === null || !(isLive(organization) || isOfOrganizationItself(event))) return 'stored';
+        const { partnerId } = organization;
+        if (this.index.countSubscribers(partnerId, event.eventType) === 0) return 'stored';
+        return await this.route(forPartner(event, partnerId));
+      } catch (err) {
+        if (!(err instanceof UnavailableError)) {
+          this.logger.error(
+            { err, eventId: event.eventId },
+            'Reading an organization failed; its event is delivered again',
+          );
+          return 'failed';
+        }
+      }
+      await sleep(REROUTE_MS, undefined, { ref: false });
+    }
+    return 'released';
+  }
+
+  /** Passes an event to its owner until one has stored it. Never rejects. */
+  private async route(event: IncomingEvent): Promise<RouteResult> {
+    let { isRepeated } = event;
+    while (!this.isStopped) {
+      const result = await this.passOn(isRepeated ? { ...event, isRepeated } : event).catch((err: unknown) => {
+        const { eventId, body } = event;
+        this.logger.error({ err, eventId, bytes: body.length }, 'Routing an event failed; it is delivered again');
         return 'failed' as const;
       });
-      if (result === 'stored') return message.ack();
-      if (result === 'failed') return message.nak(new Error('the deliveries of the event could not be stored'));
+      if (result === 'stored' || result === 'failed') return result;
       isRepeated ||= result === 'lost' || result === 'refused';
       await sleep(REROUTE_MS, undefined, { ref: false });
     }
-    message.release();
+    return 'released';
   }
 
-  private passOn(
-    { envelope, text, storedAt }: StreamMessage,
-    partition: number,
-    isRepeated: boolean,
-  ): Promise<EventResult | 'lost' | 'unowned'> {
-    const owner = this.leases.ownerOf(partition);
+  private passOn(event: IncomingEvent): Promise<EventResult | 'lost' | 'unowned'> {
+    const owner = this.leases.ownerOf(event.partition);
     if (owner === null) return Promise.resolve('unowned');
-    if (owner === this.leases.replicaId)
-      return this.writer.accept(toIncomingEvent(envelope, text, storedAt, isRepeated));
-    return this.forwarder.forward(owner, [text, storedAt.getTime(), isRepeated]);
+    return owner === this.leases.replicaId ? this.writer.accept(event) : this.forwarder.forward(owner, event);
   }
 
-  private async acceptForwarded(events: ForwardedEvent[]): Promise<EventResult[]> {
+  private async acceptForwarded(events: IncomingEvent[]): Promise<EventResult[]> {
     await this.refreshIndex();
-    return Promise.all(
-      events.map((forwarded) => {
-        const event = fromForwarded(forwarded);
-        return event ? this.writer.accept(event) : Promise.resolve<EventResult>('failed');
-      }),
-    );
+    return Promise.all(events.map((event) => this.writer.accept(event)));
   }
 
   private refreshIndex(): Promise<void> {
@@ -157,8 +204,8 @@ export class EventIntakeConsumer {
       () => this.index.refresh(),
       (err) => {
         if (this.isStopped) throw err;
-        if (!(err instanceof UnavailableError)) this.logger.error({ err }, 'webhooks cannot be loaded; events wait');
-        else this.logger.warn({ err }, 'database unavailable; events wait and are retried');
+        if (!(err instanceof UnavailableError)) this.logger.error({ err }, 'Webhooks cannot be loaded; events wait');
+        else this.logger.warn({ err }, 'Database unavailable; events wait and are retried');
       },
     );
   }

@@ -1,59 +1,54 @@
 import { Injectable } from '@nestjs/common';
+import { RoundRobinQueue, type WaitingItem } from '@rmm/messaging';
 import { Logger, UnavailableError } from '@rmm/service-kit';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
 import { ArrayQueue } from '../sending/array-queue.js';
-import type { EventInProgress, QueuedDelivery } from '../sending/delivery.types.js';
+import { OpenDeliveriesRepository } from '../sending/open-deliveries.repository.js';
 import { OutcomeBatcherService } from '../sending/outcome-batcher.service.js';
+import type { EventInProgress, QueuedDelivery } from '../sending/queued-delivery.js';
 import { retryForever } from '../sending/retry-forever.js';
 import { RetrySchedulerService } from '../sending/retry-scheduler.service.js';
 import { SenderService } from '../sending/sender.service.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import type { Subscriber } from '../subscriptions/subscription.mapper.js';
-import { deliveryIdOf } from './delivery-id.js';
-import type { EventResult, IncomingEvent } from './incoming-event.js';
-import { KnownDeliveriesRepository } from './known-deliveries.repository.js';
+import { deliveryIdOf, type EventResult, type IncomingEvent, recipientOf } from './webhook-event.mapper.js';
 
 /** Time after the arrival of an event after which its deliveries that have not ended become open rows. */
 const STORE_AFTER_MS = 200;
 const TICK_MS = 25;
-/** Deliveries and bytes that may be on their way without a row: about what is sent within `STORE_AFTER_MS`. */
-const MAX_UNSTORED = 1_000;
-const MAX_UNSTORED_BYTES = 16 * 1_048_576;
-/** Events and bytes that may wait for their turn; beyond them the longest queue is written to the table. */
-const MAX_WAITING = 5_000;
-const MAX_WAITING_BYTES = 24 * 1_048_576;
+/**
+ * Limits what is on its way without a row, in bytes of bodies and of deliveries: organizations share about 250
+ * deliveries, which is what is sent within `STORE_AFTER_MS`.
+ */
+const UNSTORED = { total: 16 * 1_048_576, shared: 4 * 1_048_576 };
+/** Bytes that a delivery counts in addition to its event's body: about what its attempt and its outcome allocate. */
+const DELIVERY_BYTES = 16_384;
 /** The last events whose repetition is recognized without a look at the table. */
 const RECENT_EVENTS = 50_000;
 
-interface WaitingEvent {
-  event: IncomingEvent;
-  settle: (result: EventResult) => void;
+interface WaitingEvent extends WaitingItem {
+  readonly event: IncomingEvent;
+  readonly settle: (result: EventResult) => void;
 }
 
 /**
- * Turns the events of the partitions of this replica into deliveries, in round-robin order of organizations, and
- * resolves when all deliveries of an event are stored. A delivery that ends within 200 ms is stored with its final state;
+ * Turns the events of the partitions of this replica into deliveries and resolves when all deliveries of an event are
+ * stored. The order is round-robin by organization, in bytes, in which deliveries count as well. A delivery that ends within 200 ms is stored with its final state;
  * one that takes longer, or has no room in memory, becomes an open row.
- * Eight dependencies: here the index, partitions, sending and the table meet.
  */
 @Injectable()
 export class FanOutWriterService {
-  /** By organization; the first one is next. */
-  private readonly queues = new Map<string, ArrayQueue<WaitingEvent>>();
-  private waiting = 0;
-  private waitingBytes = 0;
-  private unstored = 0;
-  private unstoredBytes = 0;
+  private readonly waiting = new RoundRobinQueue<WaitingEvent>(UNSTORED);
   private readonly started = new ArrayQueue<{ startedMs: number; deliveries: QueuedDelivery[] }>();
-  /** The creation times of recent events. */
-  private readonly recent = new Map<string, Date>();
+  /** The creation times of recent events, Unix milliseconds. */
+  private readonly recent = new Map<string, number>();
   private timer: NodeJS.Timeout | undefined;
   private isStopped = false;
 
   constructor(
     private readonly index: SubscriptionIndexService,
     private readonly leases: PartitionLeaseManagerService,
-    private readonly known: KnownDeliveriesRepository,
+    private readonly open: OpenDeliveriesRepository,
     private readonly sender: SenderService,
     private readonly outcomes: OutcomeBatcherService,
     private readonly retries: RetrySchedulerService,
@@ -67,28 +62,18 @@ export class FanOutWriterService {
   /** Resolves with what became of an event of a partition of this replica. */
   accept(event: IncomingEvent): Promise<EventResult> {
     if (this.isStopped || !this.leases.owns(event.partition)) return Promise.resolve('refused');
+    const deliveries = this.index.countSubscribers(recipientOf(event), event.eventType);
+    const bytes = event.body.length + deliveries * DELIVERY_BYTES;
     return new Promise((settle) => {
-      const queue = this.queues.get(event.orgId) ?? new ArrayQueue<WaitingEvent>();
-      queue.push({ event, settle });
-      this.queues.set(event.orgId, queue);
-      this.waiting += 1;
-      this.waitingBytes += event.body.length;
+      this.waiting.add({ key: recipientOf(event), bytes, event, settle });
       this.run();
     });
   }
 
   /** Refuses the waiting events of partitions that another replica gets. */
   drop(partitions: ReadonlySet<number>): void {
-    for (const [orgId, queue] of this.queues) {
-      const first = queue.peek();
-      if (!first || !partitions.has(first.event.partition)) continue;
-      for (const { event, settle } of queue.takeAfter(0)) {
-        this.waiting -= 1;
-        this.waitingBytes -= event.body.length;
-        settle('refused');
-      }
-      this.queues.delete(orgId);
-    }
+    const dropped = this.waiting.remove(({ event }) => partitions.has(event.partition));
+    for (const { settle } of dropped) settle('refused');
   }
 
   /** Refuses what waits; what has started is stored first. */
@@ -96,75 +81,44 @@ export class FanOutWriterService {
     this.isStopped = true;
     clearInterval(this.timer);
     this.storeLate(Infinity);
-    for (const queue of this.queues.values()) for (const { settle } of queue.takeAfter(0)) settle('refused');
-    this.queues.clear();
+    for (const { settle } of this.waiting.remove(() => true)) settle('refused');
   }
 
   private run(): void {
-    while (this.waiting > 0 && !this.isFull) {
-      const [orgId, queue] = this.queues.entries().next().value as [string, ArrayQueue<WaitingEvent>];
-      this.queues.delete(orgId);
-      this.startNext(orgId, queue, false);
+    while (!this.outcomes.isFull) {
+      const next = this.waiting.takeNext();
+      if (!next) return;
+      void this.startEvent(next.event, (result) => {
+        this.waiting.release(next);
+        next.settle(result);
+        this.run();
+      });
     }
-    while (this.waiting > MAX_WAITING || this.waitingBytes > MAX_WAITING_BYTES) {
-      if (this.outcomes.isFull) return;
-      const [orgId, queue] = this.longestQueue();
-      this.startNext(orgId, queue, true);
-    }
-  }
-
-  private get isFull(): boolean {
-    return this.unstored >= MAX_UNSTORED || this.unstoredBytes >= MAX_UNSTORED_BYTES || this.outcomes.isFull;
-  }
-
-  private longestQueue(): [string, ArrayQueue<WaitingEvent>] {
-    let longest: [string, ArrayQueue<WaitingEvent>] | undefined;
-    for (const entry of this.queues) if (!longest || entry[1].size > longest[1].size) longest = entry;
-    return longest as [string, ArrayQueue<WaitingEvent>];
-  }
-
-  private startNext(orgId: string, queue: ArrayQueue<WaitingEvent>, isToTable: boolean): void {
-    const { event, settle } = queue.shift() as WaitingEvent;
-    if (queue.size > 0) this.queues.set(orgId, queue);
-    else this.queues.delete(orgId);
-    this.waiting -= 1;
-    this.waitingBytes -= event.body.length;
-    this.unstoredBytes += event.body.length;
-    void this.startEvent(event, isToTable, (result) => {
-      this.unstoredBytes -= event.body.length;
-      settle(result);
-      this.run();
-    });
   }
 
   /** Never rejects. */
-  private async startEvent(
-    incoming: IncomingEvent,
-    isToTable: boolean,
-    settle: (result: EventResult) => void,
-  ): Promise<void> {
-    const firstCreatedAt = this.recordRecent(incoming);
+  private async startEvent(incoming: IncomingEvent, settle: (result: EventResult) => void): Promise<void> {
+    const firstCreatedMs = this.recordRecent(incoming);
     // An event that was published twice has the ids of its first deliveries, also with another time.
-    const event = firstCreatedAt ? { ...incoming, createdAt: firstCreatedAt } : incoming;
-    const subscribers = this.index.match(event.orgId, event.eventType);
-    const isKnown = event.isRepeated || firstCreatedAt !== null;
+    const event = firstCreatedMs === null ? incoming : { ...incoming, createdMs: firstCreatedMs };
+    const subscribers = this.index.match(recipientOf(event), event.eventType);
+    const isKnown = event.isRepeated || firstCreatedMs !== null;
     try {
       const deliveries = this.createDeliveries(event, subscribers, settle);
       const missing = isKnown ? await this.withoutStored(deliveries) : deliveries;
       if (missing.length === 0) return settle('stored');
-      this.startDeliveries(missing, isToTable);
+      this.startDeliveries(missing);
     } catch (err) {
       if (!(err instanceof UnavailableError))
-        this.logger.error({ err, eventId: event.eventId }, 'event cannot be handled; it is delivered again');
+        this.logger.error({ err, eventId: event.eventId }, 'Event cannot be handled; it is delivered again');
       settle(err instanceof UnavailableError ? 'refused' : 'failed');
     }
   }
 
-  private startDeliveries(deliveries: QueuedDelivery[], isToTable: boolean): void {
+  private startDeliveries(deliveries: QueuedDelivery[]): void {
     (deliveries[0]?.event as PendingEvent).expect(deliveries.length);
-    this.unstored += deliveries.length;
     for (const delivery of deliveries) {
-      const isQueued = !isToTable && !this.retries.hasDue(delivery.webhookId) && this.sender.add(delivery);
+      const isQueued = !this.retries.hasDue(delivery.webhookId) && this.sender.add(delivery);
       if (!isQueued) this.sender.store(delivery);
     }
     this.started.push({ startedMs: performance.now(), deliveries });
@@ -177,11 +131,13 @@ export class FanOutWriterService {
   ): QueuedDelivery[] {
     const [first] = subscribers;
     if (!first) return [];
-    const { eventId, eventType, createdAt, body, orgId, partition } = event;
+    const { eventId, eventType, partition } = event;
+    const orgId = recipientOf(event);
+    const eventOrgId = event.partnerId === undefined ? null : event.orgId;
+    const body = Buffer.from(event.body);
+    const createdAt = new Date(event.createdMs);
     const { partnerId } = first;
-    const pending = new PendingEvent({ eventId, eventType, createdAt, partnerId, orgId, body }, settle, () => {
-      this.unstored -= 1;
-    });
+    const pending = new PendingEvent({ eventId, eventType, createdAt, partnerId, orgId, eventOrgId, body }, settle);
     return subscribers.map(({ webhookId, retryPolicy }) => ({
       id: deliveryIdOf(eventId, webhookId, createdAt),
       createdAt,
@@ -197,7 +153,7 @@ export class FanOutWriterService {
       event: pending,
       isStored: false,
       hasOutcome: false,
-      hasEnded: false,
+      state: 'table' as const,
     }));
   }
 
@@ -207,7 +163,7 @@ export class FanOutWriterService {
     // What is in memory is stored soon.
     const unknown = deliveries.filter((delivery) => !this.sender.isKnown(delivery));
     const ids = unknown.map(({ id }) => id);
-    const find = () => this.known.find(ids, first.createdAt);
+    const find = () => this.open.findStored(ids, first.createdAt);
     const stored = await retryForever(find, (err) => {
       if (this.isStopped || !(err instanceof UnavailableError)) throw err;
     });
@@ -215,11 +171,12 @@ export class FanOutWriterService {
   }
 
   /** Records an event. @returns the creation time of its deliveries when it was recorded before; null otherwise */
-  private recordRecent({ eventId, orgId, createdAt }: IncomingEvent): Date | null {
-    const key = `${orgId}/${eventId}`;
+  private recordRecent(event: IncomingEvent): number | null {
+    const { eventId, createdMs } = event;
+    const key = `${recipientOf(event)}/${eventId}`;
     const known = this.recent.get(key);
-    if (known) return known;
-    this.recent.set(key, createdAt);
+    if (known !== undefined) return known;
+    this.recent.set(key, createdMs);
     if (this.recent.size > RECENT_EVENTS) this.recent.delete(this.recent.keys().next().value as string);
     return null;
   }
@@ -241,21 +198,22 @@ class PendingEvent implements EventInProgress {
   readonly createdAt: Date;
   readonly partnerId: string;
   readonly orgId: string;
-  readonly body: string;
+  readonly eventOrgId: string | null;
+  readonly body: Buffer;
   isBodyStored = false;
   private left = 0;
   private result: EventResult = 'stored';
 
   constructor(
-    event: Pick<EventInProgress, 'eventId' | 'eventType' | 'createdAt' | 'partnerId' | 'orgId' | 'body'>,
+    event: Pick<EventInProgress, 'eventId' | 'eventType' | 'createdAt' | 'partnerId' | 'orgId' | 'eventOrgId' | 'body'>,
     private readonly settle: (result: EventResult) => void,
-    private readonly onDone: () => void,
   ) {
     this.eventId = event.eventId;
     this.eventType = event.eventType;
     this.createdAt = event.createdAt;
     this.partnerId = event.partnerId;
     this.orgId = event.orgId;
+    this.eventOrgId = event.eventOrgId;
     this.body = event.body;
   }
 
@@ -264,7 +222,6 @@ class PendingEvent implements EventInProgress {
   }
 
   onStored(): void {
-    this.onDone();
     this.left -= 1;
     if (this.left === 0) this.settle(this.result);
   }

@@ -5,11 +5,10 @@ import { SubscriptionsModule } from '../subscriptions/subscriptions.module.js';
 import { EventForwarderService } from './event-forwarder.service.js';
 import { EventIntakeConsumer } from './event-intake.consumer.js';
 import { FanOutWriterService } from './fan-out-writer.service.js';
-import { KnownDeliveriesRepository } from './known-deliveries.repository.js';
 
 @Module({
   imports: [ReplicasModule, SendingModule, SubscriptionsModule],
-  providers: [EventForwarderService, EventIntakeConsumer, FanOutWriterService, KnownDeliveriesRepository],
+  providers: [EventForwarderService, EventIntakeConsumer, FanOutWriterService],
   exports: [EventIntakeConsumer, FanOutWriterService],
 })
 export class IntakeModule {}

@@ -1,5 +1,5 @@
 import type { Envelope } from '@rmm/contracts';
-import { deliveryTime, findEventError, createWebhookBody } from './webhook-event.mapper.js';
+import { deliveryIdOf, createWebhookBody, deliveryTime, findEventError, rawMember } from './webhook-event.mapper.js';
 
 const envelope = (changes: Partial<Envelope> = {}): Envelope => ({
   id: '0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11',
@@ -48,5 +48,45 @@ describe('createWebhookBody', () => {
       '{"id":"0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11","type":"device.enrolled","timestamp":"2026-03-01T12:00:00.000Z",' +
         '"orgId":"7d0d7f5e-9f1c-4a0c-8f11-222222222222","data":{"deviceId":"d"}}',
     );
+  });
+});
+
+describe('rawMember', () => {
+  it.each([
+    ['{"data":{"n":12345678901234567890,"f":1.0}}', '{"n":12345678901234567890,"f":1.0}'],
+    ['{ "id" : "a\\"},{" , "data" : { "a" : [ "]}" , {"b":"\\\\"} ] } , "z": 1 }', '{ "a" : [ "]}" , {"b":"\\\\"} ] }'],
+    ['{"x":{"data":1},"y":[{"data":2}],"data": {} }', '{}'],
+    ['{"data":{"first":1},"data":{"second":2}}', '{"second":2}'],
+    ['{"a":null,"b":-1.5e3,"c":true,"data":{"d":"\\u0022"}}', '{"d":"\\u0022"}'],
+    ['{"d\\u0061ta":{"escaped":"name"}}', '{"escaped":"name"}'],
+  ])('returns the text of the member of %s', (json, expected) => {
+    expect(rawMember(json, 'data')).toBe(expected);
+    expect(JSON.parse(expected)).toEqual(JSON.parse(json).data);
+  });
+
+  it('returns null without the member', () => {
+    expect(rawMember('{"a":{"data":1}}', 'data')).toBeNull();
+    expect(rawMember('{}', 'data')).toBeNull();
+  });
+});
+
+const A = '0b5ff8a5-4b1b-4d3e-9b0e-0d5e6f3b8a11';
+const B = '9c0d3c4e-2f6a-4f0b-8a53-3cf3c0b6e722';
+
+const AT = new Date('2026-03-01T12:00:00.123Z');
+
+describe('deliveryIdOf', () => {
+  it('begins with the time of the event', () => {
+    const hex = deliveryIdOf(A, B, AT).replaceAll('-', '').slice(0, 12);
+    expect(parseInt(hex, 16)).toBe(AT.getTime());
+  });
+
+  it('is a UUID', () => {
+    expect(deliveryIdOf(A, B, AT)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('is the same for the same two, and another for any other two', () => {
+    expect(deliveryIdOf(A, B, AT)).toBe(deliveryIdOf(A, B, AT));
+    expect(new Set([deliveryIdOf(A, B, AT), deliveryIdOf(B, A, AT), deliveryIdOf(A, A, AT)]).size).toBe(3);
   });
 });

@@ -8,7 +8,8 @@ const ORGANIZATION = `
     WHEN 'partner' THEN partner_id = (SELECT nullif(current_setting('rmm.partner_id', true), '')::uuid) AND (
       CASE (SELECT current_setting('rmm.org_access', true))
         WHEN 'all' THEN true
-        WHEN 'selected' THEN org_id::text IN (SELECT unnest(string_to_array(current_setting('rmm.org_ids', true), ',')))
+        WHEN 'selected' THEN uuid_send(org_id) IN (
+          SELECT decode(unnest(string_to_array(current_setting('rmm.org_ids', true), ',')), 'hex'))
         ELSE false
       END)
     WHEN 'organization' THEN org_id = (SELECT nullif(current_setting('rmm.org_id', true), '')::uuid)
@@ -27,9 +28,11 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await createPartitionMaintenance(q);
     await createMessagingTables(q);
-    await createOrganizationDirectory(q);
+    await createTenantDirectories(q);
+    await createOrganizationErasures(q);
     await createWebhooks(q);
     await createDeletedWebhooks(q);
+    await createRecoveries(q);
     await createDeliveries(q);
     await createAttempts(q);
     await createDeadLetters(q);
@@ -39,8 +42,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
 
   async down(q: QueryRunner): Promise<void> {
     await q.query(`
-      DROP TABLE delivery_partition, dispatcher_replica, deleted_webhook, request_shape, attempt, dead_letter, event_body, delivery,
-        webhook_counter, webhook, organization_directory, dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox,
+      DROP TABLE delivery_partition, dispatcher_replica, organization_erasure, webhook_recovery, deleted_webhook, request_shape, attempt, dead_letter, event_body, delivery,
+        webhook_counter, webhook, partner_directory, organization_directory, dead_letter_message, inbox, outbox_lease, outbox_broadcast, outbox,
         rmm_partition_rule`);
     await q.query(`
       DROP FUNCTION set_delivery_retention, webhook_changed, rmm_drop_empty_outbox_partitions, rmm_maintain_partitions,
@@ -48,8 +51,8 @@ export class InitialSchema1767225600000 implements MigrationInterface {
   }
 }
 
-/** Creates the copy of the organizations that provisioning publishes. */
-async function createOrganizationDirectory(q: QueryRunner): Promise<void> {
+/** Creates the copies of the organizations that provisioning publishes, and of the partners that identity does. */
+async function createTenantDirectories(q: QueryRunner): Promise<void> {
   await q.query(`
     CREATE TABLE organization_directory (
       org_id     uuid PRIMARY KEY,
@@ -67,6 +70,41 @@ async function createOrganizationDirectory(q: QueryRunner): Promise<void> {
     service: 'SELECT',
     worker: 'SELECT, INSERT, UPDATE',
   });
+  await q.query(`
+    CREATE TABLE partner_directory (
+      partner_id                 uuid PRIMARY KEY,
+      name                       text NOT NULL DEFAULT '',
+      slug                       text NOT NULL DEFAULT '',
+      status                     text NOT NULL,
+      max_organizations          integer DEFAULT 0,
+      max_devices                integer DEFAULT 0,
+      enrollment_max_ttl_minutes integer DEFAULT 1,
+      timezone                   text NOT NULL DEFAULT 'UTC',
+      version                    bigint NOT NULL,
+      updated_at                 timestamptz NOT NULL DEFAULT now()
+    )`);
+  await secureTable(q, 'partner_directory', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
+}
+
+/** Creates the erasures of organizations, finished ones included. */
+async function createOrganizationErasures(q: QueryRunner): Promise<void> {
+  await q.query(`
+    CREATE TABLE organization_erasure (
+      org_id uuid PRIMARY KEY,
+      partner_id uuid NOT NULL,
+      erased jsonb NOT NULL DEFAULT '{}',
+      started_at timestamptz NOT NULL DEFAULT now(),
+      finished_at timestamptz,
+      reported_at timestamptz,
+      FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
+    )`);
+  await q.query(
+    'CREATE INDEX organization_erasure_open ON organization_erasure (started_at) WHERE finished_at IS NULL',
+  );
+  await q.query(
+    'CREATE INDEX organization_erasure_unreported ON organization_erasure (finished_at) WHERE reported_at IS NULL',
+  );
+  await secureTable(q, 'organization_erasure', { comment: 'rmm:worker-only', worker: 'SELECT, INSERT, UPDATE' });
 }
 
 /**
@@ -113,7 +151,7 @@ async function createWebhooks(q: QueryRunner): Promise<void> {
   await secureTable(q, 'webhook', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE, DELETE',
-    worker: 'SELECT',
+    worker: 'SELECT, DELETE',
   });
   // The worker may set a webhook to failed; everything else is changed by its tenant.
   await q.query(`GRANT UPDATE (status, updated_at) ON webhook TO ${worker}`);
@@ -139,7 +177,7 @@ async function createWebhooks(q: QueryRunner): Promise<void> {
   await secureTable(q, 'webhook_counter', {
     rows: ORGANIZATION,
     service: 'SELECT, INSERT, UPDATE, DELETE',
-    worker: 'SELECT, UPDATE',
+    worker: 'SELECT, UPDATE, DELETE',
   });
 }
 
@@ -153,7 +191,31 @@ async function createDeletedWebhooks(q: QueryRunner): Promise<void> {
       deleted_at timestamptz NOT NULL DEFAULT now(),
       FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
     )`);
+  await q.query('CREATE INDEX deleted_webhook_by_org ON deleted_webhook (org_id)');
   await secureTable(q, 'deleted_webhook', { rows: ORGANIZATION, service: 'SELECT, INSERT', worker: 'SELECT, DELETE' });
+}
+
+/** Creates the recoveries that a job has not finished: the failed deliveries after one position up to another. */
+async function createRecoveries(q: QueryRunner): Promise<void> {
+  await q.query(`
+    CREATE TABLE webhook_recovery (
+      id               uuid PRIMARY KEY,
+      webhook_id       uuid NOT NULL,
+      partner_id       uuid NOT NULL,
+      org_id           uuid NOT NULL,
+      requested_at     timestamptz NOT NULL DEFAULT date_trunc('milliseconds', now()),
+      after_created_at timestamptz NOT NULL,
+      after_id         uuid NOT NULL,
+      until_created_at timestamptz NOT NULL,
+      until_id         uuid NOT NULL,
+      FOREIGN KEY (partner_id, org_id) REFERENCES organization_directory (partner_id, org_id)
+    )`);
+  await q.query('CREATE INDEX webhook_recovery_by_webhook ON webhook_recovery (webhook_id)');
+  await secureTable(q, 'webhook_recovery', {
+    rows: ORGANIZATION,
+    service: 'SELECT, INSERT',
+    worker: 'SELECT, UPDATE, DELETE',
+  });
 }
 
 /**
@@ -211,7 +273,11 @@ async function createDeliveries(q: QueryRunner): Promise<void> {
       body       text NOT NULL,
       PRIMARY KEY (event_id, org_id, created_at)
     ) PARTITION BY RANGE (created_at)`);
-  await secureTable(q, 'event_body', { rows: ORGANIZATION, service: 'SELECT, INSERT', worker: 'SELECT, INSERT' });
+  await secureTable(q, 'event_body', {
+    rows: ORGANIZATION,
+    service: 'SELECT, INSERT',
+    worker: 'SELECT, INSERT, DELETE',
+  });
   await partitionByDay(q, 'event_body', 'created_at');
 }
 
@@ -317,7 +383,7 @@ async function createRetentionFunction(q: QueryRunner): Promise<void> {
     SET search_path = ${schema}, pg_temp
     AS $body$
       UPDATE rmm_partition_rule SET keep_days = days
-       WHERE table_name IN ('delivery', 'event_body', 'dead_letter', 'attempt') AND days BETWEEN 1 AND 365
+       WHERE table_name IN ('delivery', 'event_body', 'dead_letter', 'attempt') AND days BETWEEN 8 AND 365
     $body$`);
   await q.query('REVOKE ALL ON FUNCTION set_delivery_retention(integer) FROM PUBLIC');
   await q.query(`GRANT EXECUTE ON FUNCTION set_delivery_retention(integer) TO ${worker}`);

@@ -13,19 +13,44 @@ export type Replica = Pick<DispatcherReplica, 'id' | 'startedAt' | 'heartbeatAt'
 /** Bounds the cost of a count. */
 const MAX_COUNTED = 100_000;
 
+const OPEN = `d.status IN ('pending', 'retrying')`;
+
+/**
+ * Reads each webhook with open deliveries once, by the partial index over them: one range for what is due and one for
+ * what is not, however many rows there are.
+ */
+const COUNT_OPEN = `
+  WITH RECURSIVE open_webhook AS (
+    (SELECT d.webhook_id FROM delivery d WHERE ${OPEN} ORDER BY d.webhook_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT d.webhook_id FROM delivery d WHERE ${OPEN} AND d.webhook_id > o.webhook_id
+            ORDER BY d.webhook_id LIMIT 1)
+    FROM open_webhook o WHERE o.webhook_id IS NOT NULL
+  ), found AS MATERIALIZED (
+    SELECT webhook_id FROM open_webhook WHERE webhook_id IS NOT NULL
+  )
+  SELECT (SELECT count(*)::int
+          FROM (SELECT FROM found f
+                CROSS JOIN LATERAL (SELECT FROM delivery d WHERE d.webhook_id = f.webhook_id AND ${OPEN}
+                                    AND d.due_at <= now()) due LIMIT ${MAX_COUNTED}) counted) AS due,
+         (SELECT count(*)::int
+          FROM (SELECT FROM found f
+                CROSS JOIN LATERAL (SELECT FROM delivery d WHERE d.webhook_id = f.webhook_id AND ${OPEN}
+                                    AND d.due_at > now()) later LIMIT ${MAX_COUNTED}) counted) AS scheduled,
+         (SELECT extract(epoch FROM now() - min(first.due_at))::int
+          FROM found f
+          CROSS JOIN LATERAL (SELECT min(d.due_at) AS due_at FROM delivery d
+                              WHERE d.webhook_id = f.webhook_id AND ${OPEN} AND d.due_at <= now()) first)
+           AS "oldestDueSeconds"`;
+
 /** Counts across tenants; in SQL because the partial index over open deliveries serves only these conditions. */
 @Injectable()
 export class QueuesRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
-  /** Counts open deliveries, up to 100,000; the oldest is exact. */
+  /** Counts due and scheduled deliveries, each up to 100,000. The age of the oldest due one is exact. */
   async countOpen(): Promise<OpenCounts> {
-    const [counts] = await this.worker.query<OpenCounts>(
-      `SELECT (count(*) FILTER (WHERE due_at <= now()))::int AS due,
-              (count(*) FILTER (WHERE due_at > now()))::int AS scheduled,
-              extract(epoch FROM now() - min(due_at) FILTER (WHERE due_at <= now()))::int AS "oldestDueSeconds"
-       FROM (SELECT due_at FROM delivery WHERE status IN ('pending', 'retrying') LIMIT ${MAX_COUNTED}) open`,
-    );
+    const [counts] = await this.worker.query<OpenCounts>(COUNT_OPEN);
     return counts ?? { due: 0, scheduled: 0, oldestDueSeconds: null };
   }
 

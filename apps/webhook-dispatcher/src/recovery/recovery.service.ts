@@ -1,50 +1,43 @@
 import { Injectable } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { RateLimits } from '@rmm/rate-limits';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { LIMITS } from '../limits.js';
-import { maxAttemptsOf } from '../sending/retry-delay.js';
 import { RetrySchedulerService } from '../sending/retry-scheduler.service.js';
-import type { Webhook } from '../webhooks/webhook.entity.js';
+import type { Webhook, WebhookScope } from '../webhooks/webhook.entity.js';
 import { WebhookNotActive, WebhookNotFound } from '../webhooks/webhook.errors.js';
 import { webhookResource } from '../webhooks/webhook.mapper.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
 import type { RecoveredDto, RecoverWebhookDto } from './dto/recover-webhook.dto.js';
+import { RecoverWebhooksJob } from './recover-webhooks.job.js';
 import { cursorBefore, type HistoryCursor, RecoveryRepository } from './recovery.repository.js';
 
 /** Deliveries per request. @see docs/reference/webhooks.md */
 const MAX_ACCEPTED = 10_000;
-/** Deliveries per transaction, which locks the webhook for some tens of milliseconds. */
+/** Deliveries that one statement counts, or brings forward in a transaction. */
 const CHUNK = 1_000;
 /** Ends a request that finds little to recover; repeating it loses nothing. */
-const MAX_MS = 8_000;
+const MAX_MS = 4_000;
 /** Deliveries have the times of their events, whose clocks may be ahead. */
 const AHEAD_MS = 600_000;
 
 interface Period {
   since: Date;
   until: Date;
-  startedAt: Date;
 }
 
-interface Chunk {
-  accepted: number;
-  next: HistoryCursor | null;
+interface RecoveryDetails extends Record<string, unknown> {
+  since: string;
+  until: string | null;
+  status: string;
 }
-
-type RecoverChunk = (
-  tx: TenantTransaction,
-  webhook: Webhook,
-  period: Period,
-  after: HistoryCursor,
-  limit: number,
-) => Promise<Chunk>;
 
 /**
- * Recovers what a receiver missed, in short transactions of up to a thousand deliveries. What a transaction created is
- * skipped by later requests, so a request may be repeated after an error and may run concurrently with another.
+ * Recovers what a receiver missed. Failed deliveries are counted by the request and sent again by a job; retries are
+ * brought forward by the request. A request may be repeated after an error and may run concurrently with another.
  */
 @Injectable()
 export class RecoveryService {
@@ -52,6 +45,7 @@ export class RecoveryService {
     private readonly tenants: TenantDatabase,
     private readonly webhooks: WebhooksRepository,
     private readonly repository: RecoveryRepository,
+    private readonly job: RecoverWebhooksJob,
     private readonly scheduler: RetrySchedulerService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
@@ -59,90 +53,113 @@ export class RecoveryService {
   ) {}
 
   /** @throws ValidationError, WebhookNotFound, WebhookNotActive, RateLimitedError */
-  async recover(caller: UserCaller, webhookId: string, dto: RecoverWebhookDto): Promise<RecoveredDto> {
-    const startedAt = this.clock.now();
-    const period = { since: dto.since, until: dto.until ?? new Date(startedAt.getTime() + AHEAD_MS), startedAt };
+  async recover(
+    caller: UserCaller,
+    webhookId: string,
+    dto: RecoverWebhookDto,
+    scope: WebhookScope = 'organization',
+  ): Promise<RecoveredDto> {
+    const period = { since: dto.since, until: dto.until ?? new Date(this.clock.nowMs() + AHEAD_MS) };
     if (dto.until !== undefined && dto.until <= dto.since)
       throw ValidationError.forField('until', 'must be after since');
-    const { status } = await this.webhooks.get(caller, webhookId);
-    if (status !== 'active') throw new WebhookNotActive();
+    const webhook = await this.webhooks.get(caller, webhookId, scope);
+    if (webhook.status !== 'active') throw new WebhookNotActive();
     await this.limits.hit(LIMITS.recoverWebhook, webhookId);
     const wanted = dto.status ?? 'failed';
     const details = { since: dto.since.toISOString(), until: dto.until?.toISOString() ?? null, status: wanted };
-    const recoverChunk: RecoverChunk =
-      wanted === 'failed' ? (...chunk) => this.repeatFailed(...chunk) : (...chunk) => this.bringForward(...chunk);
-    return { accepted: await this.recoverInChunks(caller, webhookId, period, details, recoverChunk) };
+    const accepted =
+      wanted === 'failed'
+        ? await this.repeatFailed(caller, webhook, period, details)
+        : await this.bringForward(caller, webhook, period, details);
+    return { accepted };
   }
 
-  /** Records the audit entry with the first chunk, so that a recovery that fails later has one too. */
-  private async recoverInChunks(
-    caller: UserCaller,
-    webhookId: string,
-    period: Period,
-    details: Record<string, string | null>,
-    recoverChunk: RecoverChunk,
-  ): Promise<number> {
-    let accepted = 0;
-    let next: HistoryCursor | null = cursorBefore(period.since);
-    for (let isFirst = true; next && accepted < MAX_ACCEPTED && this.hasTime(period); isFirst = false) {
-      const after: HistoryCursor = next;
-      const chunk: Chunk | null = await this.tenants.transaction(caller, async (tx) => {
-        const webhook = await this.lockActive(tx, webhookId, isFirst);
-        if (!webhook) return null;
-        tx.afterCommit(() => this.scheduler.notifyDue(webhook));
-        if (isFirst) await this.audit.record(tx, caller, 'webhook.recover', webhookResource(webhook), details);
-        return recoverChunk(tx, webhook, period, after, Math.min(CHUNK, MAX_ACCEPTED - accepted));
-      });
-      if (!chunk) break;
-      accepted += chunk.accepted;
-      next = chunk.next;
-    }
-    return accepted;
-  }
-
+  /** Counts what will be sent and leaves it to a job. */
   private repeatFailed(
-    tx: TenantTransaction,
+    caller: UserCaller,
     webhook: Webhook,
-    { until, startedAt }: Period,
-    after: HistoryCursor,
-    limit: number,
-  ): Promise<Chunk> {
-    return this.repository.repeatFailed(tx, {
-      webhookId: webhook.id,
-      maxAttempts: maxAttemptsOf(webhook),
-      until,
-      startedAt,
-      after,
-      readLimit: CHUNK,
-      insertLimit: limit,
+    period: Period,
+    details: RecoveryDetails,
+  ): Promise<number> {
+    return this.tenants.transaction(caller, async (tx) => {
+      const { id: webhookId } = webhook;
+      await this.repository.lockRequests(tx, webhookId);
+      const { accepted, until } = await this.countFailed(tx, webhookId, period);
+      await this.audit.record(tx, caller, 'webhook.recover', webhookResource(webhook), details);
+      if (!until) return 0;
+      const id = randomUUID();
+      const after = cursorBefore(period.since);
+      if (!(await this.repository.insert(tx, { id, webhookId, after, until }))) throw new WebhookNotActive();
+      tx.afterCommit(() => void this.job.start(id));
+      return accepted;
     });
+  }
+
+  /** @returns the number of events and the position of the last one; without a position there are none */
+  private async countFailed(
+    tx: TenantTransaction,
+    webhookId: string,
+    { since, until }: Period,
+  ): Promise<{ accepted: number; until: HistoryCursor | null }> {
+    const endMs = this.clock.nowMs() + MAX_MS;
+    let accepted = 0;
+    let last: HistoryCursor | null = null;
+    let after: HistoryCursor | null = cursorBefore(since);
+    while (after && accepted < MAX_ACCEPTED && this.clock.nowMs() < endMs) {
+      const counted = await this.repository.countFailed(tx, {
+        webhookId,
+        until,
+        after,
+        readLimit: CHUNK,
+        countLimit: MAX_ACCEPTED - accepted,
+      });
+      accepted += counted.accepted;
+      last = counted.last ?? last;
+      after = counted.next;
+    }
+    return { accepted, until: last };
   }
 
   /** Starts each chunk where the first one started, since deliveries that are due are not found again. */
   private async bringForward(
-    tx: TenantTransaction,
-    { id: webhookId }: Webhook,
+    caller: UserCaller,
+    { id: webhookId, orgId }: Webhook,
     { since, until }: Period,
-    after: HistoryCursor,
-    limit: number,
-  ): Promise<Chunk> {
-    const accepted = await this.repository.bringForward(tx, { webhookId, since, until, limit });
-    return { accepted, next: accepted === limit ? after : null };
+    details: RecoveryDetails,
+  ): Promise<number> {
+    const scope = orgId === null ? 'partner' : 'organization';
+    const endMs = this.clock.nowMs() + MAX_MS;
+    let accepted = 0;
+    for (let isFirst = true, isLeft = true; isLeft && this.clock.nowMs() < endMs; isFirst = false) {
+      const limit = Math.min(CHUNK, MAX_ACCEPTED - accepted);
+      const brought = await this.tenants.transaction(caller, async (tx) => {
+        const webhook = await this.lockActive(tx, webhookId, scope, isFirst);
+        if (!webhook) return 0;
+        tx.afterCommit(() => this.scheduler.notifyDue(webhook));
+        // With the first chunk, so that a recovery that fails later has an entry too.
+        if (isFirst) await this.audit.record(tx, caller, 'webhook.recover', webhookResource(webhook), details);
+        return this.repository.bringForward(tx, { webhookId, since, until, limit });
+      });
+      accepted += brought;
+      isLeft = brought === limit && accepted < MAX_ACCEPTED;
+    }
+    return accepted;
   }
 
   /** Returns null when the webhook was paused or deleted after the first chunk, whose deliveries remain. */
-  private async lockActive(tx: TenantTransaction, webhookId: string, isFirst: boolean): Promise<Webhook | null> {
+  private async lockActive(
+    tx: TenantTransaction,
+    webhookId: string,
+    scope: WebhookScope,
+    isFirst: boolean,
+  ): Promise<Webhook | null> {
     try {
-      const webhook = await this.webhooks.lock(tx, webhookId);
+      const webhook = await this.webhooks.lock(tx, webhookId, scope);
       if (webhook.status !== 'active') throw new WebhookNotActive();
       return webhook;
     } catch (error) {
       if (!isFirst && (error instanceof WebhookNotActive || error instanceof WebhookNotFound)) return null;
       throw error;
     }
-  }
-
-  private hasTime({ startedAt }: Period): boolean {
-    return this.clock.nowMs() - startedAt.getTime() < MAX_MS;
   }
 }

@@ -1,4 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
+import { WorkerDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
 import { PartitionLeaseManagerService } from './partition-lease-manager.service.js';
@@ -59,6 +60,21 @@ describe('PartitionLeaseManagerService', () => {
     await second.abandon();
     await eventually(() => expect(first.count).toBe(1_024), { timeoutMs: 30_000 });
     expect(performance.now() - diedAt).toBeLessThan(8_000);
+  });
+
+  it('renews its leases while bulk statements use every connection of the pool', async () => {
+    const only = await start({ WORKER_DB_POOL_MAX: '2' });
+    const [app] = apps;
+    const bulk = Array.from({ length: 4 }, () => app?.get(WorkerDatabase).query('SELECT pg_sleep(3)'));
+    const heartbeats = new Set<number>();
+    for (const endMs = performance.now() + 5_000; performance.now() < endMs;) {
+      const [row] = await cluster.rows<{ at: Date }>('select heartbeat_at as at from dispatcher_replica');
+      heartbeats.add(Number(row?.at));
+      expect(only.canSend).toBe(true);
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    expect(heartbeats.size).toBeGreaterThanOrEqual(3);
+    await Promise.all(bulk);
   });
 
   it('keeps all partitions of all replicas after an outage of the database', async () => {

@@ -129,10 +129,10 @@ describe('recovery from failures', () => {
         events: ['patch.*'],
       });
       await cluster.emit(organization, 'patch.failed');
-      await delivered(webhook.id, 1);
+      const [delivery] = await delivered(webhook.id, 1);
+      expect(receiver.requestsOf(delivery?.id ?? '')).toHaveLength(1);
       await replicas[0].get(WebhooksService).delete(organizationCaller(organization), webhook.id);
     }
-    expect(receiver.received).toHaveLength(20);
     await Promise.all(replicas.map((app) => cluster.stop(app)));
   }, 60_000);
 

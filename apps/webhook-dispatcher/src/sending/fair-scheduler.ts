@@ -1,5 +1,4 @@
 import { ArrayQueue } from './array-queue.js';
-import { ConcurrencyLimiter } from './concurrency-limiter.js';
 
 export interface SchedulerLimits {
   /** Attempts that started within the last second, of all. */
@@ -19,41 +18,52 @@ export interface Schedulable {
   webhookId: string;
   orgId: string;
   partnerId: string;
+  /** Bytes that are signed and sent when it starts. */
+  body: Uint8Array | null;
 }
 
 /** After this time an attempt counts as slow and its webhook competes with slow webhooks only. */
 const SLOW_MS = 1_000;
 const AGE_EVERY_MS = 100;
 const REMOVE_IDLE_EVERY = 300;
-/** Starts in one go; input and output of the process are handled before the next. */
-const STARTS_PER_PASS = 50;
+/** Limits what starts in one go, in bytes of bodies and of starts; input and output of the process are handled before the next. */
+const BYTES_PER_PASS = 262_144;
+const BYTES_PER_START = 2_048;
 
-type Limiter<T> = ConcurrencyLimiter<WebhookQueue<T>>;
+/** Limits how many items run at a time, and queues the webhooks that wait for room. */
+class ConcurrencyLimiter<T> {
+  readonly waiting = new ArrayQueue<WebhookQueue<T>>();
+  active = 0;
+  /** Number of webhooks that refer to it; unused limiters are removed. */
+  users = 0;
 
-/** A level of the round-robin order whose children have items that may start. */
-interface RoundRobinNode<Child> {
-  readonly ready: ArrayQueue<Child>;
-  isReady: boolean;
+  constructor(public limit: number) {}
+
+  get hasRoom(): boolean {
+    return this.active < this.limit;
+  }
 }
-interface PartnerNode<T> extends RoundRobinNode<OrganizationNode<T>> {
-  readonly id: string;
-  readonly limiter: Limiter<T>;
+
+/** The limiter of an organization or a partner, whose children that have items take turns. */
+class RoundRobinLimiter<T, Child> extends ConcurrencyLimiter<T> {
+  readonly ready = new ArrayQueue<Child>();
+  isReady = false;
 }
-interface OrganizationNode<T> extends RoundRobinNode<WebhookQueue<T>> {
-  readonly id: string;
-  readonly limiter: Limiter<T>;
-  readonly partner: PartnerNode<T>;
-}
+
+type OrganizationLimiter<T> = RoundRobinLimiter<T, WebhookQueue<T>>;
+type PartnerLimiter<T> = RoundRobinLimiter<T, OrganizationLimiter<T>>;
 
 /** The queue of a webhook. It waits for one limiter at a time, or is in the queue of its organization, or is idle. */
 interface WebhookQueue<T> {
   readonly id: string;
-  readonly organization: OrganizationNode<T>;
+  readonly orgId: string;
+  readonly organization: OrganizationLimiter<T>;
+  readonly partner: PartnerLimiter<T>;
   readonly items: ArrayQueue<T>;
-  readonly limiter: Limiter<T>;
+  readonly own: ConcurrencyLimiter<T>;
   origin: string;
-  route: Limiter<T>;
-  originLimiter: Limiter<T>;
+  /** Its own, those of its route and origin, of its organization and of its partner. */
+  limiters: readonly ConcurrencyLimiter<T>[];
   state: 'idle' | 'ready' | 'waiting';
   slow: number;
   pausedUntilMs: number;
@@ -61,7 +71,7 @@ interface WebhookQueue<T> {
 
 interface RunningItem<T> {
   readonly webhook: WebhookQueue<T>;
-  readonly limiters: Limiter<T>[];
+  readonly limiters: readonly ConcurrencyLimiter<T>[];
   readonly startedMs: number;
   isSlow: boolean;
   isDone: boolean;
@@ -77,19 +87,18 @@ interface RunningItem<T> {
  */
 export class FairScheduler<T extends Schedulable> {
   private readonly webhooks = new Map<string, WebhookQueue<T>>();
-  private readonly organizations = new Map<string, OrganizationNode<T>>();
-  private readonly partners = new Map<string, PartnerNode<T>>();
-  private readonly origins = new Map<string, Limiter<T>>();
-  private readonly routes = new Map<string, Limiter<T>>();
-  private readonly total: Limiter<T>;
-  private readonly slow: Limiter<T>;
-  private readonly ready = new ArrayQueue<PartnerNode<T>>();
+  private readonly organizations = new Map<string, OrganizationLimiter<T>>();
+  private readonly partners = new Map<string, PartnerLimiter<T>>();
+  private readonly origins = new Map<string, ConcurrencyLimiter<T>>();
+  private readonly routes = new Map<string, ConcurrencyLimiter<T>>();
+  private readonly total: ConcurrencyLimiter<T>;
+  private readonly slow: ConcurrencyLimiter<T>;
+  private readonly ready = new ArrayQueue<PartnerLimiter<T>>();
   private readonly recent = new ArrayQueue<RunningItem<T>>();
   private timer: NodeJS.Timeout | undefined;
   private ticks = 0;
   private isPumping = false;
-  private isPumpScheduled = false;
-  private queuedCount = 0;
+  private passBytes = 0;
   private activeCount = 0;
 
   /**
@@ -109,14 +118,9 @@ export class FairScheduler<T extends Schedulable> {
     return this.activeCount;
   }
 
-  get queued(): number {
-    return this.queuedCount;
-  }
-
   add(item: T, origin: string): void {
     const webhook = this.webhookOf(item, origin);
     webhook.items.push(item);
-    this.queuedCount += 1;
     this.enqueue(webhook);
     this.pump();
   }
@@ -129,10 +133,15 @@ export class FairScheduler<T extends Schedulable> {
   /** Changes how many items may run at an origin and of a partner at a time. */
   limitShared(perOrigin: number, perPartner: number): void {
     this.limits = { ...this.limits, perOrigin, perPartner };
-    const partners = [...this.partners.values()].map(({ limiter }) => limiter);
-    for (const limiter of this.origins.values()) limiter.limit = perOrigin;
-    for (const limiter of partners) limiter.limit = perPartner;
-    for (const limiter of [...this.origins.values(), ...partners]) this.wakeAll(limiter);
+    for (const [limiters, limit] of [
+      [this.origins, perOrigin],
+      [this.partners, perPartner],
+    ] as const) {
+      for (const limiter of limiters.values()) {
+        limiter.limit = limit;
+        this.wakeAll(limiter);
+      }
+    }
     this.pump();
   }
 
@@ -140,8 +149,8 @@ export class FairScheduler<T extends Schedulable> {
   limitWebhook(webhookId: string, limit: number): void {
     const webhook = this.webhooks.get(webhookId);
     if (!webhook) return;
-    webhook.limiter.limit = limit;
-    this.wakeAll(webhook.limiter);
+    webhook.own.limit = limit;
+    this.wakeAll(webhook.own);
     this.pump();
   }
 
@@ -150,22 +159,15 @@ export class FairScheduler<T extends Schedulable> {
     const webhook = this.webhooks.get(webhookId);
     if (!webhook || webhook.pausedUntilMs >= untilMs) return;
     webhook.pausedUntilMs = untilMs;
-    setTimeout(
-      () => {
-        this.enqueue(webhook);
-        this.pump();
-      },
-      untilMs - performance.now() + 1,
-    ).unref();
+    this.resumeAt(webhook, untilMs);
   }
 
   /** Removes and returns queued items of the webhooks that are included, so that `keep` of each stay. */
   takeQueued(isIncluded: (webhookId: string, orgId: string) => boolean, keep = 0): T[] {
     const taken: T[] = [];
-    for (const { id, items, organization } of this.webhooks.values()) {
-      if (items.size > keep && isIncluded(id, organization.id)) taken.push(...items.takeAfter(keep));
+    for (const { id, orgId, items } of this.webhooks.values()) {
+      if (items.size > keep && isIncluded(id, orgId)) taken.push(...items.takeAfter(keep));
     }
-    this.queuedCount -= taken.length;
     return taken;
   }
 
@@ -195,18 +197,12 @@ export class FairScheduler<T extends Schedulable> {
   private pump(): void {
     if (this.isPumping) return;
     this.isPumping = true;
-    let started = 0;
-    // While all may not start, webhooks keep their place in the order of partners.
-    while (this.ready.size > 0 && this.total.hasRoom && this.canStart()) {
-      if (started === STARTS_PER_PASS) {
-        this.continueLater();
-        break;
-      }
+    // While all may not start, webhooks keep their position in the order of partners.
+    while (this.ready.size > 0 && this.passBytes < BYTES_PER_PASS && this.total.hasRoom && this.canStart()) {
       const webhook = this.nextWebhook();
       const full = this.findFull(webhook);
       if (webhook.items.size > 0 && full === null) {
         this.startNext(webhook);
-        started += 1;
         continue;
       }
       if (full !== null && full !== 'paused' && webhook.items.size > 0) {
@@ -214,41 +210,45 @@ export class FairScheduler<T extends Schedulable> {
         full.waiting.push(webhook);
       }
       // Capacity that this webhook was woken for and cannot use goes to the next one.
-      for (const limiter of this.limitersOf(webhook)) this.wake(limiter);
+      for (const limiter of webhook.limiters) this.wake(limiter);
     }
     this.isPumping = false;
   }
 
-  private continueLater(): void {
-    if (this.isPumpScheduled) return;
-    this.isPumpScheduled = true;
-    setImmediate(() => {
-      this.isPumpScheduled = false;
+  /** Resumes a webhook unless it was paused again. A timer counts from the start of a turn, so it may fire early. */
+  private resumeAt(webhook: WebhookQueue<T>, untilMs: number): void {
+    const resume = () => {
+      if (webhook.pausedUntilMs !== untilMs) return;
+      if (performance.now() < untilMs) return this.resumeAt(webhook, untilMs);
+      this.enqueue(webhook);
       this.pump();
-    });
+    };
+    setTimeout(resume, untilMs - performance.now() + 1).unref();
   }
 
-  private findFull(webhook: WebhookQueue<T>): Limiter<T> | 'paused' | null {
+  private startNextPass(): void {
+    this.passBytes = 0;
+    this.pump();
+  }
+
+  private findFull(webhook: WebhookQueue<T>): ConcurrencyLimiter<T> | 'paused' | null {
     if (webhook.pausedUntilMs > 0 && webhook.pausedUntilMs > performance.now()) return 'paused';
-    for (const limiter of this.limitersOf(webhook)) if (!limiter.hasRoom) return limiter;
-    const isSlow = webhook.slow > 0 || webhook.limiter.limit < this.limits.perWebhook;
+    for (const limiter of webhook.limiters) if (!limiter.hasRoom) return limiter;
+    const isSlow = webhook.slow > 0 || webhook.own.limit < this.limits.perWebhook;
     return isSlow && !this.slow.hasRoom ? this.slow : null;
-  }
-
-  private limitersOf({ limiter, route, originLimiter, organization }: WebhookQueue<T>): Limiter<T>[] {
-    return [limiter, route, originLimiter, organization.limiter, organization.partner.limiter];
   }
 
   private startNext(webhook: WebhookQueue<T>): void {
     const item = webhook.items.shift() as T;
-    this.queuedCount -= 1;
     this.activeCount += 1;
-    const limiters = this.limitersOf(webhook);
+    const { limiters } = webhook;
     for (const limiter of limiters) limiter.active += 1;
     this.total.active += 1;
     const running: RunningItem<T> = { webhook, limiters, startedMs: performance.now(), isSlow: false, isDone: false };
     this.recent.push(running);
     this.enqueue(webhook);
+    if (this.passBytes === 0) setImmediate(() => this.startNextPass());
+    this.passBytes += BYTES_PER_START + (item.body?.length ?? 0);
     this.start(item, () => this.finish(running));
   }
 
@@ -264,12 +264,12 @@ export class FairScheduler<T extends Schedulable> {
     this.pump();
   }
 
-  private release(limiter: Limiter<T>): void {
+  private release(limiter: ConcurrencyLimiter<T>): void {
     limiter.active -= 1;
     this.wake(limiter);
   }
 
-  private wake(limiter: Limiter<T>): void {
+  private wake(limiter: ConcurrencyLimiter<T>): void {
     if (!limiter.hasRoom) return;
     const webhook = limiter.waiting.shift();
     if (!webhook) return;
@@ -277,117 +277,84 @@ export class FairScheduler<T extends Schedulable> {
     this.enqueue(webhook);
   }
 
-  private wakeAll(limiter: Limiter<T>): void {
+  private wakeAll(limiter: ConcurrencyLimiter<T>): void {
     while (limiter.waiting.size > 0 && limiter.hasRoom) this.wake(limiter);
   }
 
   private enqueue(webhook: WebhookQueue<T>): void {
     if (webhook.state !== 'idle' || webhook.items.size === 0) return;
     webhook.state = 'ready';
-    const { organization } = webhook;
+    const { organization, partner } = webhook;
     organization.ready.push(webhook);
-    if (!organization.isReady) {
-      organization.isReady = true;
-      organization.partner.ready.push(organization);
-    }
-    this.enqueuePartner(organization.partner);
-  }
-
-  private enqueuePartner(partner: PartnerNode<T>): void {
-    if (partner.isReady) return;
-    partner.isReady = true;
-    this.ready.push(partner);
+    if (!organization.isReady) partner.ready.push(organization);
+    if (!partner.isReady) this.ready.push(partner);
+    organization.isReady = partner.isReady = true;
   }
 
   /** Takes the next webhook; its partner and organization go to the end of their queues. */
   private nextWebhook(): WebhookQueue<T> {
-    const partner = this.ready.shift() as PartnerNode<T>;
-    const organization = partner.ready.shift() as OrganizationNode<T>;
+    const partner = this.ready.shift() as PartnerLimiter<T>;
+    const organization = partner.ready.shift() as OrganizationLimiter<T>;
     const webhook = organization.ready.shift() as WebhookQueue<T>;
     webhook.state = 'idle';
-    if (organization.ready.size > 0) partner.ready.push(organization);
-    else organization.isReady = false;
-    partner.isReady = false;
-    if (partner.ready.size > 0) this.enqueuePartner(partner);
+    organization.isReady = organization.ready.size > 0;
+    if (organization.isReady) partner.ready.push(organization);
+    partner.isReady = partner.ready.size > 0;
+    if (partner.isReady) this.ready.push(partner);
     return webhook;
   }
 
   private webhookOf({ webhookId, orgId, partnerId }: T, origin: string): WebhookQueue<T> {
-    const known = this.webhooks.get(webhookId);
-    if (known) {
-      if (known.origin !== origin) this.moveToOrigin(known, origin);
-      return known;
+    let webhook = this.webhooks.get(webhookId);
+    if (webhook?.origin === origin) return webhook;
+    if (!webhook) {
+      const { perWebhook, perOrganization, perPartner } = this.limits;
+      webhook = {
+        id: webhookId,
+        orgId,
+        organization: findOrAdd(this.organizations, orgId, () => new RoundRobinLimiter(perOrganization)),
+        partner: findOrAdd(this.partners, partnerId, () => new RoundRobinLimiter(perPartner)),
+        items: new ArrayQueue<T>(),
+        own: new ConcurrencyLimiter(perWebhook),
+        origin,
+        limiters: [],
+        state: 'idle',
+        slow: 0,
+        pausedUntilMs: 0,
+      };
+      this.webhooks.set(webhookId, webhook);
     }
-    const organization = this.organizationOf(orgId, partnerId);
-    const webhook: WebhookQueue<T> = {
-      id: webhookId,
-      organization,
-      items: new ArrayQueue<T>(),
-      limiter: new ConcurrencyLimiter(this.limits.perWebhook),
-      origin,
-      route: use(this.routes, `${orgId} ${origin}`, this.limits.perRoute),
-      originLimiter: use(this.origins, origin, this.limits.perOrigin),
-      state: 'idle',
-      slow: 0,
-      pausedUntilMs: 0,
-    };
-    organization.limiter.users += 1;
-    this.webhooks.set(webhookId, webhook);
+    this.moveToOrigin(webhook, origin);
     return webhook;
   }
 
-  /** The URL of the webhook has changed: what starts from now on counts at the new origin. */
+  /** Counts what starts from now on at an origin, another one after the URL of the webhook has changed. */
   private moveToOrigin(webhook: WebhookQueue<T>, origin: string): void {
-    webhook.route.users -= 1;
-    webhook.originLimiter.users -= 1;
+    const { orgId, own, organization, partner, limiters } = webhook;
+    const { perRoute, perOrigin } = this.limits;
+    const route = findOrAdd(this.routes, `${orgId} ${origin}`, () => new ConcurrencyLimiter(perRoute));
+    const ofOrigin = findOrAdd(this.origins, origin, () => new ConcurrencyLimiter(perOrigin));
+    for (const limiter of limiters) limiter.users -= 1;
     webhook.origin = origin;
-    webhook.route = use(this.routes, `${webhook.organization.id} ${origin}`, this.limits.perRoute);
-    webhook.originLimiter = use(this.origins, origin, this.limits.perOrigin);
-  }
-
-  private organizationOf(orgId: string, partnerId: string): OrganizationNode<T> {
-    const known = this.organizations.get(orgId);
-    if (known) return known;
-    let partner = this.partners.get(partnerId);
-    if (!partner) {
-      partner = { id: partnerId, ...createNode(this.limits.perPartner) };
-      this.partners.set(partnerId, partner);
-    }
-    partner.limiter.users += 1;
-    const organization = { id: orgId, partner, ...createNode<WebhookQueue<T>, T>(this.limits.perOrganization) };
-    this.organizations.set(orgId, organization);
-    return organization;
+    webhook.limiters = [own, route, ofOrigin, organization, partner];
+    for (const limiter of webhook.limiters) limiter.users += 1;
   }
 
   private removeIdle(nowMs: number): void {
-    for (const webhook of this.webhooks.values()) {
-      const { id, items, limiter, state, organization, route, originLimiter, pausedUntilMs } = webhook;
-      const isClosed = limiter.limit === this.limits.perWebhook;
-      if (items.size > 0 || limiter.active > 0 || state !== 'idle' || !isClosed || pausedUntilMs > nowMs) continue;
+    for (const { id, items, own, limiters, state, pausedUntilMs } of this.webhooks.values()) {
+      const isLimited = own.limit !== this.limits.perWebhook;
+      if (items.size > 0 || own.active > 0 || state !== 'idle' || isLimited || pausedUntilMs > nowMs) continue;
       this.webhooks.delete(id);
-      for (const shared of [organization.limiter, route, originLimiter]) shared.users -= 1;
+      for (const limiter of limiters) limiter.users -= 1;
     }
-    for (const { id, limiter, partner } of this.organizations.values()) {
-      if (limiter.users > 0) continue;
-      this.organizations.delete(id);
-      partner.limiter.users -= 1;
-    }
-    for (const { id, limiter } of this.partners.values()) if (limiter.users === 0) this.partners.delete(id);
-    for (const shared of [this.routes, this.origins]) {
-      for (const [key, { users, active }] of shared) if (users === 0 && active === 0) shared.delete(key);
+    for (const limiters of [this.organizations, this.partners, this.routes, this.origins]) {
+      for (const [key, { users, active }] of limiters) if (users === 0 && active === 0) limiters.delete(key);
     }
   }
 }
 
-const createNode = <Child, T>(limit: number) => ({
-  ready: new ArrayQueue<Child>(),
-  isReady: false,
-  limiter: new ConcurrencyLimiter<WebhookQueue<T>>(limit),
-});
-
-function use<T>(limiters: Map<string, Limiter<T>>, key: string, limit: number): Limiter<T> {
+function findOrAdd<Limiter>(limiters: Map<string, Limiter>, key: string, create: () => Limiter): Limiter {
   let limiter = limiters.get(key);
-  if (!limiter) limiters.set(key, (limiter = new ConcurrencyLimiter(limit)));
-  limiter.users += 1;
+  if (!limiter) limiters.set(key, (limiter = create()));
   return limiter;
 }

@@ -121,12 +121,14 @@ describe('isolation', () => {
     };
     await startNoise();
     await eventually(() => expect(noisy.received.length).toBeGreaterThan(WAVE), { timeoutMs: 20_000 });
-    await eventually(() => expect(open.now).toBeLessThanOrEqual(1), { timeoutMs: 20_000 });
-    open.most = 0;
-    const before = noisy.received.length;
-    await eventually(() => expect(noisy.received.length).toBeGreaterThan(before + 2), { timeoutMs: 20_000 });
-    // The receiver may get the next request before it notices that the last one was aborted.
-    expect(open.most).toBeLessThanOrEqual(2);
+    const hasOneAtATime = async () => {
+      open.most = open.now;
+      const before = noisy.received.length;
+      await eventually(() => expect(noisy.received.length).toBeGreaterThan(before + 2), { timeoutMs: 20_000 });
+      // The receiver may get the next request before it notices that the last one was aborted.
+      expect(open.most).toBeLessThanOrEqual(2);
+    };
+    await eventually(hasOneAtATime, { timeoutMs: 40_000 });
     isHanging = false;
     await eventually(() => expect(open.most).toBeGreaterThan(2), { timeoutMs: 20_000 });
     expect(open.most).toBeLessThanOrEqual(WAVE);
@@ -137,11 +139,14 @@ describe('isolation', () => {
     noisy.respond = hang;
     await createWebhook(app, noise, quiet.url);
     await startNoise();
-    await eventually(() => expect(quiet.received).toHaveLength(NOISE), { timeoutMs: 60_000 });
-    const sentAt = performance.now();
+    // An attempt that the machine delays for longer than the time limit is repeated.
+    const countEvents = () => new Set(quiet.received.map(({ headers }) => headers['x-service-event-id'])).size;
+    await eventually(() => expect(countEvents()).toBe(NOISE), { timeoutMs: 60_000 });
+    const noiseBefore = noisy.received.length;
     await cluster.emit(noise);
-    await eventually(() => expect(quiet.received).toHaveLength(NOISE + 1), { everyMs: 5 });
-    expect(performance.now() - sentAt).toBeLessThan(1_000);
+    await eventually(() => expect(countEvents()).toBe(NOISE + 1), { everyMs: 5, timeoutMs: 60_000 });
+    // In turn with the webhook that hangs, the event would wait for the two thousand before it.
+    expect(noisy.received.length - noiseBefore).toBeLessThan(NOISE / 10);
   });
 
   it('sends to others while many organizations have deliveries for one origin that hangs', async () => {

@@ -57,10 +57,6 @@ export class MemoryBudget {
     return room.rows > 0 && room.bytes >= bytes;
   }
 
-  countOf(webhookId: string): number {
-    return this.shares.get(webhookId)?.rows ?? 0;
-  }
-
   add(webhookId: string, bytes: number): void {
     let share = this.shares.get(webhookId);
     if (!share) this.shares.set(webhookId, (share = { rows: 0, bytes: 0, ended: 0, perSecond: 0, isClosed: false }));

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import { partitionOf } from '../replicas/partition-of.js';
-import type { QueuedDelivery } from './delivery.types.js';
+import type { QueuedDelivery } from './queued-delivery.js';
 
 export interface WantedRows {
   webhookId: string;
@@ -21,6 +21,7 @@ export interface DueRows {
 
 export interface OpenWebhook {
   webhookId: string;
+  /** @see ownerOf */
   orgId: string;
   /** When its first open row is due, in milliseconds from now. */
   dueMs: number;
@@ -45,9 +46,9 @@ const OPEN = `d.status IN ('pending', 'retrying')`;
 
 /** Reads the due rows of webhooks, oldest first, as far as their texts fit: one index range for each webhook. */
 const READ_DUE = `
-  SELECT w.webhook_id AS "webhookId", d.id, d.created_at AS "createdAt", d.partner_id AS "partnerId", d.org_id AS "orgId",
-         d.event_id AS "eventId", d.event_type AS "eventType", d.attempt, d.max_attempts AS "maxAttempts",
-         d.bytes_before AS "bytesBefore", CASE WHEN d.bytes_before < w.bytes THEN d.body END AS body,
+  SELECT w.webhook_id AS "webhookId", d.id, d.created_at AS "createdAt", d.partner_id AS "partnerId",
+         coalesce(d.org_id, d.partner_id) AS "orgId", d.event_id AS "eventId", d.event_type AS "eventType", d.attempt,
+         d.max_attempts AS "maxAttempts", d.bytes_before AS "bytesBefore", CASE WHEN d.bytes_before < w.bytes THEN d.body END AS body,
          (SELECT (extract(epoch FROM min(d.due_at) - now()) * 1000)::float8 FROM delivery d
           WHERE d.webhook_id = w.webhook_id AND ${OPEN} AND d.due_at > now()) AS "nextDueMs"
   FROM unnest(:webhookIds::uuid[], :rows::int[], :bytes::int[]) AS w(webhook_id, rows, bytes)
@@ -58,11 +59,13 @@ const READ_DUE = `
     FROM (SELECT d.* FROM delivery d
           WHERE d.webhook_id = w.webhook_id AND ${OPEN} AND d.due_at <= now() AND d.id <> ALL(:known::uuid[])
           ORDER BY d.due_at, d.id LIMIT w.rows) due
-    LEFT JOIN event_body b ON b.event_id = due.event_id AND b.org_id = due.org_id AND b.created_at = due.created_at
+    LEFT JOIN event_body b ON b.event_id = due.event_id AND b.org_id = coalesce(due.org_id, due.partner_id)
+                          AND b.created_at = due.created_at
   ) d ON true`;
 
 const LIST_OPEN = `
-  SELECT w.id AS "webhookId", w.org_id AS "orgId", (extract(epoch FROM o.due_at - now()) * 1000)::float8 AS "dueMs"
+  SELECT w.id AS "webhookId", coalesce(w.org_id, w.partner_id) AS "orgId",
+         (extract(epoch FROM o.due_at - now()) * 1000)::float8 AS "dueMs"
   FROM webhook w
   CROSS JOIN LATERAL (SELECT min(d.due_at) AS due_at FROM delivery d WHERE d.webhook_id = w.id AND ${OPEN}) o
   WHERE w.id = ANY(:ids::uuid[]) AND o.due_at IS NOT NULL`;
@@ -95,10 +98,19 @@ export class OpenDeliveriesRepository {
     return [...read.values()];
   }
 
+  /** Returns those of the ids of an event's deliveries that are stored. */
+  async findStored(ids: readonly string[], createdAt: Date): Promise<ReadonlySet<string>> {
+    const rows = await this.worker.query<{ id: string }>(
+      'SELECT id FROM delivery WHERE id = ANY(:ids::uuid[]) AND created_at = :createdAt',
+      { ids, createdAt: createdAt.toISOString() },
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
   /** Lists the webhooks with open deliveries, of all that are included. */
   async listOpen(isIncluded: (orgId: string) => boolean): Promise<OpenWebhook[]> {
     const webhooks = await this.worker.query<{ id: string; orgId: string }>(
-      'SELECT id, org_id AS "orgId" FROM webhook',
+      'SELECT id, coalesce(org_id, partner_id) AS "orgId" FROM webhook',
     );
     const ids = webhooks.flatMap(({ id, orgId }) => (isIncluded(orgId) ? [id] : []));
     const open: OpenWebhook[] = [];
@@ -118,11 +130,11 @@ const toDelivery = (row: DueRow, id: string): QueuedDelivery => ({
   partition: partitionOf(row.orgId),
   eventId: row.eventId,
   eventType: row.eventType,
-  body: row.body,
+  body: row.body === null ? null : Buffer.from(row.body),
   maxAttempts: row.maxAttempts,
   attempt: row.attempt,
   event: null,
   isStored: true,
   hasOutcome: false,
-  hasEnded: false,
+  state: 'table',
 });

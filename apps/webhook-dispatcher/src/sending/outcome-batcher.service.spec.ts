@@ -4,10 +4,15 @@ import { eventually } from '@rmm/testing-services';
 import type { RequestShapesRepository } from '../attempt-log/request-shapes.repository.js';
 import type { DispatcherMetrics } from '../dispatcher.metrics.js';
 import type { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
-import type { EventInProgress, QueuedDelivery } from './delivery.types.js';
 import { OutcomeBatcherService } from './outcome-batcher.service.js';
-import { createPendingOutcome, NO_RESULT, type Outcome } from './outcome.js';
 import type { OutcomesRepository, WrittenOutcomes } from './outcomes.repository.js';
+import {
+  createPendingOutcome,
+  createOutcome,
+  type EventInProgress,
+  type Outcome,
+  type QueuedDelivery,
+} from './queued-delivery.js';
 
 describe('OutcomeBatcherService', () => {
   let sets: Outcome[][];
@@ -52,7 +57,8 @@ describe('OutcomeBatcherService', () => {
     createdAt: new Date(),
     partnerId: 'p',
     orgId: 'o',
-    body,
+    eventOrgId: null,
+    body: Buffer.from(body),
     isBodyStored: false,
     onStored: () => void results.push('stored'),
     onRefused: () => void results.push('refused'),
@@ -67,23 +73,15 @@ describe('OutcomeBatcherService', () => {
     partition: 7,
     eventId: 'e',
     eventType: 'device.online',
-    body,
+    body: Buffer.from(body),
     maxAttempts: 6,
     attempt: 0,
     event: eventOf(body),
     isStored: false,
     hasOutcome: false,
-    hasEnded: false,
+    state: 'table',
   });
-  const delivered = (of: QueuedDelivery): Outcome => ({
-    ...NO_RESULT,
-    delivery: of,
-    status: 'delivered',
-    attempted: true,
-    delayMs: 0,
-    isDeadLetter: false,
-    pauseMs: 0,
-  });
+  const delivered = (of: QueuedDelivery): Outcome => createOutcome(of, 'delivered', Date.now());
   const timeout = () =>
     new UnavailableError(undefined, {
       cause: Object.assign(new pg.DatabaseError('canceling statement', 0, 'error'), { code: '57014' }),

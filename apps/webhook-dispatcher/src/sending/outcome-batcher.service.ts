@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import pg from 'pg';
 import { Logger, UnavailableError } from '@rmm/service-kit';
-import type { RequestShape } from '../attempt-log/request-shape.mapper.js';
 import { RequestShapesRepository } from '../attempt-log/request-shapes.repository.js';
+import type { RequestShape } from '../attempt-log/stored-exchange.mapper.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
-import type { QueuedDelivery } from './delivery.types.js';
-import type { Outcome } from './outcome.js';
 import { bytesOf, OutcomesRepository } from './outcomes.repository.js';
+import type { Outcome, QueuedDelivery } from './queued-delivery.js';
 import { retryForever } from './retry-forever.js';
 
 const SET_ROWS = 500;
@@ -136,7 +135,7 @@ export class OutcomeBatcherService {
       },
       (err) => {
         if (!(err instanceof UnavailableError) || (set.length > 1 && isStatementTimeout(err))) throw err;
-        this.logger.warn({ err, outcomes: set.length }, 'writing outcomes failed; it is retried until it succeeds');
+        this.logger.warn({ err, outcomes: set.length }, 'Writing outcomes failed; it is retried until it succeeds');
       },
     );
   }
@@ -151,7 +150,7 @@ export class OutcomeBatcherService {
     if (!first) return;
     this.logger.error(
       { err: error, deliveryId: first.delivery.id },
-      'outcome cannot be stored; its event is retried, or the row stays open until its partition has another owner',
+      'Outcome cannot be stored; its event is retried, or the row stays open until its partition has another owner',
     );
     first.delivery.event?.onFailed(error);
     this.listener?.onDiscarded(first);

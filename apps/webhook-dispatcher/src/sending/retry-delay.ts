@@ -15,6 +15,9 @@ export const DEFAULT_RETRY_POLICY: Readonly<RetryPolicy> = Object.freeze({
 
 /** Limits overrides, since a delivery must end before its row is deleted. */
 const MAX_RETRIES = 100;
+const MAX_TOTAL_MS = 7 * 86_400_000;
+/** The longest attempt. */
+const ATTEMPT_MS = 30_000;
 
 /**
  * Returns the delay before a retry in milliseconds: min(initialDelayMs * backoffMultiplier^retry, maxDelayMs), which is
@@ -28,7 +31,7 @@ export function retryDelayMs(policy: RetryPolicy, retry: number): number | null 
 
 /**
  * Reads a stored override, which the API cannot set. A field out of range gets its default, so that a wrong row never
- * stops a delivery.
+ * stops a delivery; retries later than seven days after the event are left out.
  */
 export function readRetryPolicy(stored: unknown): RetryPolicy {
   if (typeof stored !== 'object' || stored === null) return DEFAULT_RETRY_POLICY;
@@ -37,14 +40,46 @@ export function readRetryPolicy(stored: unknown): RetryPolicy {
     const value = given[name];
     return typeof value === 'number' && value >= min && value <= max ? value : DEFAULT_RETRY_POLICY[name];
   };
-  return {
+  const policy = {
     maxRetries: Math.floor(pick('maxRetries', 0, MAX_RETRIES)),
     initialDelayMs: pick('initialDelayMs', 0, 86_400_000),
     backoffMultiplier: pick('backoffMultiplier', 1, 100),
     maxDelayMs: pick('maxDelayMs', 0, 86_400_000),
   };
+  return { ...policy, maxRetries: countWithin(MAX_TOTAL_MS, policy) };
+}
+
+/** Returns how many retries of a policy end within some time after the event. */
+function countWithin(totalMs: number, policy: RetryPolicy): number {
+  let endMs = ATTEMPT_MS;
+  for (let retry = 0; ; retry += 1) {
+    const delayMs = retryDelayMs(policy, retry);
+    if (delayMs === null) return retry;
+    endMs += delayMs + ATTEMPT_MS;
+    if (endMs > totalMs) return retry;
+  }
 }
 
 /** Returns how many attempts a new delivery of a webhook may take. */
 export const maxAttemptsOf = ({ retryPolicy }: { retryPolicy: unknown }): number =>
   readRetryPolicy(retryPolicy).maxRetries + 1;
+
+/**
+ * Reads the `Retry-After` header of a 429 or 503, in seconds or as an HTTP date.
+ * @returns milliseconds from now, between 0 and the cap; null without a valid header
+ */
+export function retryAfterMs(
+  status: number,
+  header: string | string[] | undefined,
+  nowMs: number,
+  capSeconds: number,
+): number | null {
+  if (status !== 429 && status !== 503) return null;
+  const text = (Array.isArray(header) ? header[0] : header)?.trim();
+  if (!text) return null;
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : httpDate(text) - nowMs;
+  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), capSeconds * 1_000);
+}
+
+/** Requires the weekday of an HTTP date, since `Date.parse` accepts many other texts. */
+const httpDate = (text: string): number => (/^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : NaN);

@@ -5,7 +5,7 @@ import { PartitionLeaseManagerService } from '../replicas/partition-lease-manage
 import { partitionOf } from '../replicas/partition-of.js';
 import { ReplicaSignalsService } from '../replicas/replica-signals.service.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
-import type { Webhook } from '../webhooks/webhook.entity.js';
+import { ownerOf, type Webhook } from '../webhooks/webhook.entity.js';
 import { type DueRows, OpenDeliveriesRepository, type WantedRows } from './open-deliveries.repository.js';
 import { SenderService, type WaitingReason } from './sender.service.js';
 
@@ -21,6 +21,7 @@ const NO_ROOM_MS = 100;
 
 /** A webhook with deliveries in the table that are not in memory. */
 interface WaitingWebhook {
+  /** @see ownerOf */
   readonly orgId: string;
   /** When the first of them is due, by `performance.now()`. */
   dueMs: number;
@@ -58,11 +59,6 @@ export class RetrySchedulerService {
     metrics.observeWaiting(() => this.countWaiting());
   }
 
-  /** The webhooks with deliveries in the table. */
-  get size(): number {
-    return this.waiting.size;
-  }
-
   start(): void {
     this.timer = setInterval(() => this.run(), TICK_MS).unref();
   }
@@ -93,9 +89,9 @@ export class RetrySchedulerService {
     return waiting !== undefined && waiting.dueMs <= performance.now();
   }
 
-  /** Records that a delivery of a webhook waits in the table. */
+  /** Records that a delivery of a webhook waits in the table, or has its owner look when another replica has its partition. */
   addWaiting(webhookId: string, orgId: string, dueInMs: number): void {
-    if (!this.leases.owns(partitionOf(orgId))) return;
+    if (!this.leases.owns(partitionOf(orgId))) return this.signals.publishDeliveriesDue(webhookId);
     const dueMs = performance.now() + dueInMs;
     const known = this.waiting.get(webhookId);
     if (!known) this.waiting.set(webhookId, { orgId, dueMs, changes: 1 });
@@ -106,9 +102,10 @@ export class RetrySchedulerService {
   }
 
   /** Has deliveries that a request stored or brought forward sent at once, by this or another replica. */
-  notifyDue({ id, orgId }: Pick<Webhook, 'id' | 'orgId'>): void {
-    if (this.leases.owns(partitionOf(orgId))) this.wake(id, orgId);
-    else this.signals.publishDeliveriesDue(id);
+  notifyDue(webhook: Pick<Webhook, 'id' | 'partnerId' | 'orgId'>): void {
+    const owner = ownerOf(webhook);
+    if (this.leases.owns(partitionOf(owner))) this.wake(webhook.id, owner);
+    else this.signals.publishDeliveriesDue(webhook.id);
   }
 
   /** Reads the due deliveries of a webhook again, retries that wait in memory included. */
@@ -134,7 +131,7 @@ export class RetrySchedulerService {
   private run(): void {
     if (this.running || this.isStopped) return;
     this.running = this.readAll()
-      .catch((err: unknown) => this.logger.warn({ err }, 'reading due deliveries failed; it is repeated in a second'))
+      .catch((err: unknown) => this.logger.warn({ err }, 'Reading due deliveries failed; it is repeated in a second'))
       .finally(() => {
         this.running = undefined;
       });

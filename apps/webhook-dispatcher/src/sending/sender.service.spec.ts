@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import { MetricsRegistry } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -11,6 +12,7 @@ import { isSignedWith, FakeReceiver } from '../../test/fake-receiver.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
+import { SenderService } from './sender.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(60_000);
@@ -181,6 +183,27 @@ describe('sending deliveries', () => {
     expect(second - first).toBeGreaterThanOrEqual(2_990);
   }, 20_000);
 
+  it('pauses the whole webhook after a 429, in which waiting is no attempt', async () => {
+    receiver.respond = (response) =>
+      receiver.received.length === 1 ? response.writeHead(429, { 'retry-after': '3' }).end() : response.end();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await cluster.emit(organization);
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toMatchObject([{ status: 'retrying' }]));
+    for (let i = 0; i < 5; i += 1) await cluster.emit(organization);
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toHaveLength(6));
+    await eventually(
+      async () => {
+        const rows = await cluster.deliveries(webhook.id);
+        expect(rows.map(({ attempt }) => attempt).sort()).toEqual([1, 1, 1, 1, 1, 2]);
+        expect(rows.every(({ status }) => status === 'delivered')).toBe(true);
+      },
+      { timeoutMs: 20_000 },
+    );
+    const [first, second] = receiver.received.map(({ atMs }) => atMs) as [number, number];
+    expect(second - first).toBeGreaterThanOrEqual(2_990);
+    expect(receiver.received).toHaveLength(7);
+  }, 40_000);
+
   it('creates a dead letter when the retries are used up, and a new delivery for a manual retry', async () => {
     receiver.respond = (response) => response.writeHead(500).end('no\u0000pe');
     const webhook = await createWebhook(app, organization, receiver.url);
@@ -286,6 +309,7 @@ describe('sending deliveries', () => {
     await eventually(async () =>
       expect(await cluster.deliveries(broken.id)).toMatchObject([{ status: 'pending', attempt: 0 }]),
     );
+    expect(await app.get(MetricsRegistry).registry.metrics()).toMatch(/^rmm_webhook_undecipherable\{.*\} 1$/m);
     const shown = await app.get(WebhooksService).get(organizationCaller(organization), broken.id);
     expect(shown.url).toBe('********');
     expect(receiver.received).toHaveLength(1);
@@ -293,6 +317,23 @@ describe('sending deliveries', () => {
     await app.get(SubscriptionIndexService).refresh();
     await delivered(broken.id);
   });
+
+  it.each(['organization', 'partner'] as const)(
+    'keeps the deliveries of a tenant whose %s is not active and sends them when it is',
+    async (of) => {
+      const webhook = await createWebhook(app, organization, receiver.url);
+      const index = app.get(SubscriptionIndexService);
+      await cluster.setStatus(organization, of, 'suspended');
+      await index.refreshTenants();
+      await cluster.emit(organization);
+      await eventually(async () => expect(await cluster.deliveries(webhook.id)).toHaveLength(1));
+      expect(await cluster.deliveries(webhook.id)).toMatchObject([{ status: 'pending', attempt: 0 }]);
+      expect(app.get(SenderService).waitingReason(webhook.id)).toBe('tenant');
+      await cluster.setStatus(organization, of, 'active');
+      await index.refreshTenants();
+      expect(await delivered(webhook.id)).toMatchObject([{ attempt: 1 }]);
+    },
+  );
 
   it('leaves out a reserved header that was stored without the API', async () => {
     const webhook = await createWebhook(app, organization, receiver.url, {

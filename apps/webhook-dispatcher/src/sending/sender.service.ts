@@ -4,17 +4,15 @@ import { Logger } from '@rmm/service-kit';
 import { DispatcherConfig } from '../config.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
-import { ReplicaSignalsService } from '../replicas/replica-signals.service.js';
+import { partitionOf } from '../replicas/partition-of.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import type { Subscription } from '../subscriptions/subscription.mapper.js';
 import { BreakersService } from './breakers.service.js';
-import { DelayQueue } from './delay-queue.js';
 import { DeliveryAttemptsService } from './delivery-attempts.service.js';
-import type { QueuedDelivery } from './delivery.types.js';
 import { FairScheduler } from './fair-scheduler.js';
 import { MemoryBudget } from './memory-budget.js';
 import { OutcomeBatcherService } from './outcome-batcher.service.js';
-import { createInactiveOutcome, createPendingOutcome, type Outcome } from './outcome.js';
+import { createInactiveOutcome, createPendingOutcome, type Outcome, type QueuedDelivery } from './queued-delivery.js';
 
 /** Longer retries wait in the table. */
 const MAX_TIMER_MS = 60_000;
@@ -33,7 +31,7 @@ const RESERVE_MARGIN_MS = 5_000;
 const MEASURE_MS = 1_000;
 const GONE = 410;
 
-/** `tenant`: the organization is not active, or the webhook cannot be opened; `paused`: its receiver asked for a pause. */
+/** `tenant`: the organization or its partner is not active, or the webhook cannot be opened; `paused`: its receiver asked for a pause. */
 export type WaitingReason = 'breaker' | 'limit' | 'paused' | 'tenant';
 
 /** Receives the webhooks whose deliveries wait in the table. */
@@ -41,18 +39,16 @@ export type WaitingListener = (webhookId: string, orgId: string, dueInMs: number
 
 /**
  * Sends the deliveries that are in memory: bounded for each webhook, in fair order. What does not fit stays in the table.
- * Nine dependencies: sending is where index, limits, partitions and outcomes meet.
  */
 @Injectable()
 export class SenderService {
   private readonly scheduler: FairScheduler<QueuedDelivery>;
-  private readonly retries = new DelayQueue<QueuedDelivery>((due) => this.enqueueAll(due));
   private readonly budget = new MemoryBudget();
   /** Deliveries in memory until their outcome is written, by webhook and id. */
   private readonly known = new Map<string, Map<string, QueuedDelivery>>();
-  /** The deliveries that count in the budget: queued, in flight, or waiting for a short retry. */
-  private readonly budgeted = new Set<QueuedDelivery>();
   private readonly inFlight = new Set<QueuedDelivery>();
+  /** Retries of up to a minute. */
+  private readonly retries = new Map<QueuedDelivery, NodeJS.Timeout>();
   private readonly pausedUntilMs = new Map<string, number>();
   private onWaiting: WaitingListener = () => undefined;
   private onGone: () => void = () => undefined;
@@ -64,7 +60,6 @@ export class SenderService {
     private readonly index: SubscriptionIndexService,
     private readonly outcomes: OutcomeBatcherService,
     private readonly leases: PartitionLeaseManagerService,
-    private readonly signals: ReplicaSignalsService,
     private readonly breakers: BreakersService,
     private readonly logger: Logger,
     private readonly config: DispatcherConfig,
@@ -95,6 +90,7 @@ export class SenderService {
       queuedBytes: () => this.budget.sizeInBytes,
       inFlight: () => this.scheduler.active,
       subscriptions: () => index.size,
+      undecipherable: () => index.undecipherable,
       openBreakers: () => breakers.openBreakers,
       partitions: () => leases.count,
     });
@@ -105,7 +101,6 @@ export class SenderService {
     this.onWaiting = onWaiting;
     this.onGone = onGone;
     this.scheduler.startTimer();
-    this.retries.start();
     this.timer = setInterval(() => this.measure(), MEASURE_MS).unref();
   }
 
@@ -150,7 +145,7 @@ export class SenderService {
 
   /** Leaves the retries of a webhook that wait in memory to the table, where they may be due earlier. */
   dropRetries(webhookId: string): void {
-    for (const delivery of this.retries.takeItems((one) => one.webhookId === webhookId)) this.forget(delivery);
+    for (const delivery of this.takeRetries((one) => one.webhookId === webhookId)) this.forget(delivery);
   }
 
   /** Divides the limits that apply to organizations of several replicas. */
@@ -170,9 +165,8 @@ export class SenderService {
   drop(partitions: ReadonlySet<number>): void {
     const isDropped = ({ partition }: QueuedDelivery) => partitions.has(partition);
     this.breakers.remove((webhookId) => partitions.has(this.index.find(webhookId)?.partition ?? -1));
-    const queued = this.scheduler.takeQueued((webhookId) => this.someKnown(webhookId, isDropped));
-    for (const delivery of [...queued, ...this.retries.takeItems(isDropped)]) {
-      this.release(delivery, false);
+    const queued = this.scheduler.takeQueued((_, orgId) => partitions.has(partitionOf(orgId)));
+    for (const delivery of [...queued, ...this.takeRetries(isDropped)]) {
       this.forget(delivery);
       if (!delivery.isStored && !delivery.hasOutcome) delivery.event?.onRefused();
     }
@@ -199,12 +193,8 @@ export class SenderService {
     const deadlineMs = performance.now() + timeoutMs;
     while (this.scheduler.active > 0 && performance.now() < deadlineMs) await sleep(POLL_MS);
     this.scheduler.stopTimer();
-    this.retries.stop();
+    this.takeRetries(() => true);
     clearInterval(this.timer);
-  }
-
-  private enqueueAll(deliveries: readonly QueuedDelivery[]): void {
-    for (const delivery of deliveries) this.enqueue(delivery);
   }
 
   private enqueue(delivery: QueuedDelivery): void {
@@ -224,7 +214,7 @@ export class SenderService {
     try {
       this.end(subscription, await this.attempts.attempt(subscription, delivery));
     } catch (err) {
-      this.logger.error({ err, deliveryId: delivery.id }, 'attempt failed unexpectedly; the delivery is sent again');
+      this.logger.error({ err, deliveryId: delivery.id }, 'Attempt failed unexpectedly; the delivery is sent again');
       this.leaveMemory(delivery);
     }
     this.inFlight.delete(delivery);
@@ -235,8 +225,7 @@ export class SenderService {
   }
 
   private end(subscription: Subscription, outcome: Outcome): void {
-    outcome.delivery.hasEnded = true;
-    this.release(outcome.delivery, true);
+    this.release(outcome.delivery, 'ended');
     this.outcomes.add(outcome);
     if (outcome.pauseMs > 0) this.pause(subscription.webhookId, outcome.pauseMs);
   }
@@ -244,41 +233,52 @@ export class SenderService {
   /** Fails a delivery whose webhook is not active, and leaves one in the table whose webhook must wait. */
   private endWithoutAttempt(delivery: QueuedDelivery): void {
     if (this.index.mustWait(delivery.webhookId)) return this.leaveMemory(delivery);
-    delivery.hasEnded = true;
-    this.release(delivery, false);
+    this.release(delivery, 'ended');
     this.outcomes.add(createInactiveOutcome(delivery));
   }
 
   /** Leaves a delivery in the table, from which it is read again later. */
   private leaveMemory(delivery: QueuedDelivery): void {
-    this.release(delivery, false);
+    this.release(delivery, 'table');
     if (!delivery.isStored) return this.store(delivery);
     this.forget(delivery);
     this.onWaiting(delivery.webhookId, delivery.orgId, 0);
   }
 
-  private onStored({ delivery, status, attempted, delayMs, responseStatus }: Outcome): void {
-    const { webhookId, orgId } = delivery;
-    if (status === 'pending' || !attempted) {
-      if (status !== 'failed' && (this.budgeted.has(delivery) || delivery.hasEnded)) return;
-      this.forget(delivery);
-      if (status !== 'failed') this.onWaiting(webhookId, orgId, delayMs);
-      return;
-    }
+  private onStored({ delivery, status, startedMs, delayMs, responseStatus }: Outcome): void {
+    const isOpenRow = startedMs === null && status !== 'failed';
+    // It is sent, or its outcome follows.
+    if (isOpenRow && delivery.state !== 'table') return;
     this.forget(delivery);
-    if (status === 'retrying') this.retryLater(delivery, delayMs);
-    if (status === 'failed' && responseStatus === GONE) this.onGone();
+    if (isOpenRow) this.onWaiting(delivery.webhookId, delivery.orgId, delayMs);
+    else if (status === 'retrying') this.retryLater(delivery, delayMs);
+    else if (responseStatus === GONE) this.onGone();
   }
 
   private retryLater(delivery: QueuedDelivery, delayMs: number): void {
     const { webhookId, orgId, partition, attempt } = delivery;
-    if (!this.leases.owns(partition)) return this.signals.publishDeliveriesDue(webhookId);
-    const next = { ...delivery, attempt: attempt + 1, event: null, isStored: true, hasOutcome: false, hasEnded: false };
-    if (this.isStopped || delayMs > MAX_TIMER_MS || !this.budget.fits(webhookId, sizeOf(next))) {
+    const next = { ...delivery, attempt: attempt + 1, event: null, isStored: true, hasOutcome: false };
+    const isOwner = this.leases.owns(partition);
+    if (!isOwner || this.isStopped || delayMs > MAX_TIMER_MS || !this.budget.fits(webhookId, sizeOf(next))) {
       return this.onWaiting(webhookId, orgId, delayMs);
     }
     this.remember(next);
-    this.retries.add(next, delayMs);
+    const timer = setTimeout(() => {
+      this.retries.delete(next);
+      this.enqueue(next);
+    }, delayMs);
+    this.retries.set(next, timer.unref());
+  }
+
+  private takeRetries(isIncluded: (delivery: QueuedDelivery) => boolean): QueuedDelivery[] {
+    const taken: QueuedDelivery[] = [];
+    for (const [delivery, timer] of this.retries) {
+      if (!isIncluded(delivery)) continue;
+      clearTimeout(timer);
+      this.retries.delete(delivery);
+      taken.push(delivery);
+    }
+    return taken;
   }
 
   private pause(webhookId: string, pauseMs: number): void {
@@ -307,25 +307,21 @@ export class SenderService {
     if (!ofWebhook) this.known.set(webhookId, (ofWebhook = new Map<string, QueuedDelivery>()));
     ofWebhook.set(id, delivery);
     this.budget.add(webhookId, sizeOf(delivery));
-    this.budgeted.add(delivery);
+    delivery.state = 'memory';
   }
 
   /** Frees the budget of a delivery. It stays known until its outcome is written. */
-  private release(delivery: QueuedDelivery, hasEnded: boolean): void {
-    if (this.budgeted.delete(delivery)) this.budget.remove(delivery.webhookId, sizeOf(delivery), hasEnded);
+  private release(delivery: QueuedDelivery, to: 'ended' | 'table'): void {
+    if (delivery.state === 'memory') this.budget.remove(delivery.webhookId, sizeOf(delivery), to === 'ended');
+    delivery.state = to;
   }
 
   private forget(delivery: QueuedDelivery): void {
-    this.release(delivery, false);
+    this.release(delivery, 'table');
     const ofWebhook = this.known.get(delivery.webhookId);
     if (ofWebhook?.get(delivery.id) !== delivery) return;
     ofWebhook.delete(delivery.id);
     if (ofWebhook.size === 0) this.known.delete(delivery.webhookId);
-  }
-
-  private someKnown(webhookId: string, matches: (delivery: QueuedDelivery) => boolean): boolean {
-    for (const delivery of this.known.get(webhookId)?.values() ?? []) return matches(delivery);
-    return false;
   }
 
   private measure(): void {

@@ -21,6 +21,6 @@ import { SenderService } from './sender.service.js';
     RetrySchedulerService,
     SenderService,
   ],
-  exports: [OutcomeBatcherService, RetrySchedulerService, SenderService],
+  exports: [OpenDeliveriesRepository, OutcomeBatcherService, RetrySchedulerService, SenderService],
 })
 export class SendingModule {}

@@ -25,7 +25,7 @@ export class SubscriptionFeedConsumer {
       this.index
         .refresh()
         .catch((err: unknown) =>
-          this.logger.warn({ err }, 'loading a changed webhook failed; it is loaded before the next events'),
+          this.logger.warn({ err }, 'Loading a changed webhook failed; it is loaded before the next events'),
         );
   }
 }

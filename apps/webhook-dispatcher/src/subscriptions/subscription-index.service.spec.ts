@@ -82,7 +82,20 @@ describe('SubscriptionIndexService', () => {
     }
   });
 
-  it('removes deleted webhooks without a broadcast', async () => {
+  it('contains no webhook that was deleted before a refresh, also when an older load is running', async () => {
+    const index = here.get(SubscriptionIndexService);
+    for (let i = 0; i < 10; i += 1) {
+      const webhook = await createWebhook(there, organization, URL_A);
+      const underWay = index.refresh();
+      await there.get(WebhooksService).delete(organizationCaller(organization), webhook.id);
+      await index.refresh();
+      expect(index.find(webhook.id)).toBeNull();
+      await underWay;
+      expect(index.find(webhook.id)).toBeNull();
+    }
+  });
+
+  it('removes webhooks that were deleted without a trace', async () => {
     const index = here.get(SubscriptionIndexService);
     const webhook = await createWebhook(here, organization, URL_A);
     await index.refresh();

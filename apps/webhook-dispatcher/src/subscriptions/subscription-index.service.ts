@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { Clock, Logger } from '@rmm/service-kit';
+import { Clock, Job, Logger } from '@rmm/service-kit';
 import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
+import { ownerOf } from '../webhooks/webhook.entity.js';
 import {
   openSubscription,
   type Subscriber,
@@ -14,15 +15,18 @@ import { SubscriptionsRepository } from './subscriptions.repository.js';
  * The active webhooks of all tenants in memory, so that matching an event is two look-ups.
  *
  * It follows the table: `refresh` before each batch loads what committed since the last one, so that a webhook receives
- * the first event after its creation on every replica. The broadcast `webhook.changed` only shortens the delay.
+ * the first event after its creation, and none after its deletion, on every replica. The broadcast `webhook.changed`
+ * only shortens the delay.
  */
 @Injectable()
 export class SubscriptionIndexService {
   private readonly byId = new Map<string, Subscription>();
   private readonly byOrg = new Map<string, Map<string, Subscriber>>();
+  /** The active webhooks of partners themselves. */
+  private readonly ofPartners = new Set<string>();
   /** Active, but sealed with a missing key: their deliveries are stored and wait. */
   private readonly broken = new Map<string, SubscriptionRow>();
-  /** Organizations that are not active: the deliveries of their webhooks are stored and wait. */
+  /** Organizations that are not active, or whose partner is not, and such partners: the deliveries of their webhooks are stored and wait. */
   private resting: ReadonlySet<string> = new Set();
   private horizon = '0';
   private running: Promise<void> | null = null;
@@ -39,10 +43,28 @@ export class SubscriptionIndexService {
     return this.byId.size;
   }
 
-  /** Returns the active webhooks of an organization that are subscribed to a type. */
+  /** The active webhooks that cannot be opened. */
+  get undecipherable(): number {
+    return this.broken.size;
+  }
+
+  get hasPartnerWebhooks(): boolean {
+    return this.ofPartners.size > 0;
+  }
+
+  /** Returns the active webhooks of an organization, or those of a partner itself, that are subscribed to a type. @see ownerOf */
   match(orgId: string, type: string): Subscriber[] {
     const ofOrg = this.byOrg.get(orgId);
     return ofOrg ? [...ofOrg.values()].filter(({ types }) => types.has(type)) : [];
+  }
+
+  /** Returns how many webhooks `match` returns. */
+  countSubscribers(orgId: string, type: string): number {
+    const ofOrg = this.byOrg.get(orgId);
+    if (!ofOrg) return 0;
+    let count = 0;
+    for (const { types } of ofOrg.values()) if (types.has(type)) count += 1;
+    return count;
   }
 
   /** Returns null when the webhook is not active, deleted, or cannot be opened. */
@@ -50,7 +72,7 @@ export class SubscriptionIndexService {
     return this.byId.get(webhookId) ?? null;
   }
 
-  /** Returns whether the deliveries of an active webhook wait: it cannot be opened, or its organization is not active. */
+  /** Returns whether the deliveries of an active webhook wait: it cannot be opened, or its organization or partner is not active. */
   mustWait(webhookId: string): boolean {
     if (this.broken.has(webhookId)) return true;
     return this.resting.size > 0 && this.resting.has(this.byId.get(webhookId)?.orgId ?? '');
@@ -69,18 +91,25 @@ export class SubscriptionIndexService {
     return this.next;
   }
 
-  /** Loads which organizations are not active. */
-  async refreshOrganizations(): Promise<void> {
+  /** Loads which organizations must wait. */
+  async refreshTenants(): Promise<void> {
     this.resting = await this.repository.listRestingOrganizations();
   }
 
-  /** Tries again to open the webhooks that could not be opened: their key may have been added. */
-  reopenBroken(): void {
-    for (const row of [...this.broken.values()]) this.put(row);
+  /** Loads changes for which there is no event, also of organizations and partners. */
+  @Job({ name: 'refresh-webhooks', everyMs: 5_000 })
+  async refreshAll(): Promise<void> {
+    await this.refresh();
+    await this.refreshTenants();
   }
 
-  /** Removes webhooks that are no longer stored, since a deleted row does not appear as changed. */
+  /**
+   * Removes webhooks that are no longer stored, for a replica that read no change for longer than deletions are listed.
+   * Tries again to open those that could not be opened: their key may have been added.
+   */
+  @Job({ name: 'remove-deleted-webhooks', everyMs: 60_000 })
   async removeDeleted(): Promise<void> {
+    for (const row of [...this.broken.values()]) this.put(row);
     const known = [...this.byId.keys(), ...this.broken.keys()];
     const active = await this.repository.listActiveIds();
     for (const id of known) if (!active.has(id)) this.remove(id);
@@ -96,11 +125,12 @@ export class SubscriptionIndexService {
   }
 
   private async load(): Promise<void> {
-    const { horizon, rows } = await this.repository.listChangedSince(this.horizon);
+    const { horizon, rows, deletedIds } = await this.repository.listChangedSince(this.horizon);
     // An older horizon is that of a restored database, in which known webhooks may be missing.
     const isRestored = BigInt(horizon) < BigInt(this.horizon);
     this.horizon = isRestored ? '0' : horizon;
     for (const row of rows) this.put(row);
+    for (const id of deletedIds) this.remove(id);
     if (isRestored) {
       await this.load();
       await this.removeDeleted();
@@ -119,7 +149,7 @@ export class SubscriptionIndexService {
       this.putSubscriber(toSubscriber(row));
       this.logger.error(
         { err, alert: 'webhook_undecipherable', webhookId: row.id, orgId: row.orgId },
-        'webhook cannot be opened; its deliveries wait, and opening is tried again each minute',
+        'Webhook cannot be opened; its deliveries wait, and opening is tried again each minute',
       );
     }
   }
@@ -127,12 +157,15 @@ export class SubscriptionIndexService {
   private putSubscriber(subscriber: Subscriber): void {
     const ofOrg = this.byOrg.get(subscriber.orgId) ?? new Map<string, Subscriber>();
     this.byOrg.set(subscriber.orgId, ofOrg.set(subscriber.webhookId, subscriber));
+    if (subscriber.orgId === subscriber.partnerId) this.ofPartners.add(subscriber.webhookId);
   }
 
   remove(webhookId: string): void {
-    const orgId = this.byId.get(webhookId)?.orgId ?? this.broken.get(webhookId)?.orgId;
+    const broken = this.broken.get(webhookId);
+    const orgId = this.byId.get(webhookId)?.orgId ?? (broken && ownerOf(broken));
     this.byId.delete(webhookId);
     this.broken.delete(webhookId);
+    this.ofPartners.delete(webhookId);
     if (orgId === undefined) return;
     const ofOrg = this.byOrg.get(orgId);
     ofOrg?.delete(webhookId);

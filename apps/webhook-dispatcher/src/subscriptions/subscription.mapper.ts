@@ -1,15 +1,16 @@
 import { partitionOf } from '../replicas/partition-of.js';
+import { type SigningKeys, signingKeys } from '../sending/delivery-request.js';
 import { readRetryPolicy, type RetryPolicy } from '../sending/retry-delay.js';
-import { type SigningKeys, signingKeys } from '../sending/sign-body.js';
 import { coveredTypes } from '../webhooks/event-catalog.constants.js';
 import { sendableHeaders, type WebhookHeader } from '../webhooks/webhook-headers.policy.js';
 import type { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
-import type { Webhook } from '../webhooks/webhook.entity.js';
+import { ownerOf, type Webhook } from '../webhooks/webhook.entity.js';
 
 /** An active webhook with its secrets opened, created once per version of its row. */
 export interface Subscription {
   readonly webhookId: string;
   readonly partnerId: string;
+  /** The organization; the partner for its own webhooks. @see ownerOf */
   readonly orgId: string;
   readonly types: ReadonlySet<string>;
   readonly url: string;
@@ -71,8 +72,8 @@ export function openSubscription(row: SubscriptionRow, sealing: WebhookSealingSe
 export const toSubscriber = (row: SubscriptionRow): Subscriber => ({
   webhookId: row.id,
   partnerId: row.partnerId,
-  orgId: row.orgId,
-  partition: partitionOf(row.orgId),
+  orgId: ownerOf(row),
+  partition: partitionOf(ownerOf(row)),
   types: coveredTypes(row.events),
   retryPolicy: readRetryPolicy(row.retryPolicy),
 });

@@ -5,7 +5,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 export class WebhookCounter {
   @PrimaryColumn('uuid', { name: 'webhook_id' }) webhookId!: string;
   @Column('uuid', { name: 'partner_id' }) partnerId!: string;
-  @Column('uuid', { name: 'org_id' }) orgId!: string;
+  @Column('uuid', { name: 'org_id', nullable: true }) orgId!: string | null;
   @Column('bigint', { default: 0 }) total!: string;
   @Column('bigint', { default: 0 }) delivered!: string;
   @Column('bigint', { default: 0 }) failed!: string;

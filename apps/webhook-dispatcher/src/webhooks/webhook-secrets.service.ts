@@ -7,7 +7,7 @@ import { Clock } from '@rmm/service-kit';
 import { type RotatedSecretDto, type RotateSecretDto, STORE_SECRET_WARNING } from './dto/rotate-secret.dto.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
 import { assertNoMask } from './webhook-settings.service.js';
-import { NO_OVERLAP, type SecretOverlap, type Webhook } from './webhook.entity.js';
+import { NO_OVERLAP, type SecretOverlap, type Webhook, type WebhookScope } from './webhook.entity.js';
 import { webhookChanged, webhookResource } from './webhook.mapper.js';
 import { WebhooksRepository } from './webhooks.repository.js';
 
@@ -29,12 +29,17 @@ export class WebhookSecretsService {
    * the rotation before, since a webhook has one previous secret at most.
    * @throws WebhookNotFound, ValidationError
    */
-  async rotate(caller: UserCaller, id: string, dto: RotateSecretDto): Promise<RotatedSecretDto> {
+  async rotate(
+    caller: UserCaller,
+    id: string,
+    dto: RotateSecretDto,
+    scope: WebhookScope = 'organization',
+  ): Promise<RotatedSecretDto> {
     const { secret: given, overlapSeconds = DEFAULT_OVERLAP_SECONDS } = dto;
     assertNoMask('secret', given);
     const secret = given ?? mintWebhookSecret();
     return this.tenants.transaction(caller, async (tx) => {
-      const stored = await this.repository.lock(tx, id);
+      const stored = await this.repository.lock(tx, id, scope);
       const overlap = this.startOverlap(stored, overlapSeconds);
       const secretSealed = this.sealing.sealSecret(id, secret);
       const row = await this.repository.change(tx, stored, { ...overlap, secretSealed });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Outbound, UnsafeAddress } from '@rmm/outbound';
 import { Clock, ValidationError } from '@rmm/service-kit';
-import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
+import type { CreatePartnerWebhookDto } from './dto/create-partner-webhook.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import { unsupportedEvents } from './event-catalog.constants.js';
 import { headerErrors, type WebhookHeader } from './webhook-headers.policy.js';
@@ -30,7 +30,7 @@ export class WebhookSettingsService {
    * Returns the settings of a new webhook. Call it outside of a transaction, since it queries DNS.
    * @throws UnsupportedEventType, ValidationError, InvalidWebhookUrl
    */
-  async create(id: string, dto: CreateWebhookDto): Promise<NewWebhookSettings> {
+  async create(id: string, dto: CreatePartnerWebhookDto): Promise<NewWebhookSettings> {
     const { url, secret, headers = [], ...columns } = dto;
     assertSupportedEvents(dto.events);
     assertValidHeaders(headers);

@@ -9,7 +9,8 @@ export type StoredWebhookStatus = 'active' | 'disabled' | 'error';
 export class Webhook {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid', { name: 'partner_id' }) partnerId!: string;
-  @Column('uuid', { name: 'org_id' }) orgId!: string;
+  /** Null for a webhook of the partner, which gets the events of all its organizations. */
+  @Column('uuid', { name: 'org_id', nullable: true }) orgId!: string | null;
   @Column('text') name!: string;
   @Column('text', { nullable: true }) description!: string | null;
   @Column('text', { name: 'url_sealed' }) urlSealed!: string;
@@ -28,6 +29,18 @@ export class Webhook {
   @CreateDateColumn({ type: 'timestamptz', name: 'created_at' }) createdAt!: Date;
   @UpdateDateColumn({ type: 'timestamptz', name: 'updated_at' }) updatedAt!: Date;
 }
+
+/** The organization of a webhook, or its partner alone. */
+export type WebhookOwner = Pick<Webhook, 'partnerId' | 'orgId'>;
+
+/** `organization`: webhooks of an organization; `partner`: those of a partner as a whole. */
+export type WebhookScope = 'organization' | 'partner';
+
+/**
+ * Returns the id under which a webhook is matched, ordered, limited and assigned to a replica: that of its organization;
+ * that of its partner when it is one of the partner, whose webhooks count as those of one more organization.
+ */
+export const ownerOf = ({ orgId, partnerId }: WebhookOwner): string => orgId ?? partnerId;
 
 /** The columns that a request creates or changes. */
 export type WebhookSettings = Omit<

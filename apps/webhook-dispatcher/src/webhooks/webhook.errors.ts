@@ -43,3 +43,7 @@ export class TooManyWebhooks extends ConflictError {
   override code = 'webhook_limit_reached';
   override error = 'The organization has the largest number of webhooks';
 }
+
+export class TooManyPartnerWebhooks extends TooManyWebhooks {
+  override error = 'The partner has the largest number of webhooks of its own';
+}

@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { OutgoingMessage } from '@rmm/messaging';
 import { Clock } from '@rmm/service-kit';
-import type { WebhookDto, WebhookStatus, WebhookWithStatsDto } from './dto/webhook.dto.js';
+import type { PartnerWebhookDto, PartnerWebhookWithStatsDto } from './dto/partner-webhook.dto.js';
+import type { DeliveryStatsDto, WebhookDto, WebhookStatus, WebhookWithStatsDto } from './dto/webhook.dto.js';
 import { MASK, maskHeaderValue, maskUrl } from './webhook-masking.policy.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
-import { currentOverlap, type StoredWebhookStatus, type Webhook } from './webhook.entity.js';
+import { currentOverlap, ownerOf, type StoredWebhookStatus, type Webhook } from './webhook.entity.js';
 import type { WebhookWithCounts } from './webhooks.repository.js';
 
 const STORED_STATUS: Readonly<Record<WebhookStatus, StoredWebhookStatus>> = {
@@ -60,7 +61,7 @@ export class WebhookMapper {
   toDto(row: WebhookWithCounts): WebhookDto {
     return {
       id: row.id,
-      orgId: row.orgId,
+      orgId: ownerOf(row),
       name: row.name,
       description: row.description,
       ...this.maskedParts(row),
@@ -79,21 +80,31 @@ export class WebhookMapper {
     };
   }
 
+  toPartnerDto(row: WebhookWithCounts): PartnerWebhookDto {
+    const { orgId: _orgId, ...rest } = this.toDto(row);
+    return { ...rest, partnerId: row.partnerId };
+  }
+
   toDtoWithStats(row: WebhookWithCounts): WebhookWithStatsDto {
+    return { ...this.toDto(row), deliveryStats: this.toStats(row) };
+  }
+
+  toPartnerDtoWithStats(row: WebhookWithCounts): PartnerWebhookWithStatsDto {
+    return { ...this.toPartnerDto(row), deliveryStats: this.toStats(row) };
+  }
+
+  private toStats(row: WebhookWithCounts): DeliveryStatsDto {
     const total = Number(row.total);
     const delivered = Number(row.delivered);
     const failed = Number(row.failed);
     const retrying = Number(row.retrying);
     return {
-      ...this.toDto(row),
-      deliveryStats: {
-        total,
-        pending: Math.max(0, total - delivered - failed - retrying),
-        delivered,
-        failed,
-        retrying,
-        lastDeliveredAt: toIso(row.lastSuccessAt),
-      },
+      total,
+      pending: Math.max(0, total - delivered - failed - retrying),
+      delivered,
+      failed,
+      retrying,
+      lastDeliveredAt: toIso(row.lastSuccessAt),
     };
   }
 

@@ -176,6 +176,16 @@ describe('/webhooks', () => {
       await partner.get(`?orgId=${org.orgId}&status=disabled`).expect(400);
     });
 
+    it('cuts a page of webhooks with the largest headers at about 1 MB', async () => {
+      const { orgId } = await cluster.organization(mine.partnerId);
+      const headers = Array.from({ length: 20 }, (_, n) => ({ key: `X-Large-${n}`, value: 'v'.repeat(4_096) }));
+      for (let n = 0; n < 15; n += 1) await partner.post('', { ...input({ headers }), orgId }).expect(201);
+      const { body } = await partner.get(`?orgId=${orgId}&limit=100`).expect(200);
+      expect(body.pagination).toEqual({ page: 1, limit: 100, total: 15, truncated: true });
+      expect(body.data.length).toBeGreaterThan(5);
+      expect(JSON.stringify(body).length).toBeLessThan(1_100_000);
+    }, 60_000);
+
     it('requires the organization from partners, and permission and token from all', async () => {
       expect((await partner.get('').expect(400)).body.code).toBe('organization_context_required');
       expect((await partner.get(`?orgId=${foreign.orgId}`).expect(403)).body.code).toBe('organization_access_denied');
@@ -186,7 +196,7 @@ describe('/webhooks', () => {
 
     it('lists the event types at a path that is not read as an id', async () => {
       const { body } = await reader.get('/event-types').expect(200);
-      expect(body.data).toHaveLength(30);
+      expect(body.data).toHaveLength(36);
       expect(body.data[0]).toEqual({ type: 'device.enrolled', group: 'device', description: expect.any(String) });
       expect(body.wildcards).toContain('remote.session.*');
       await unauthorized.get('/event-types').expect(403);

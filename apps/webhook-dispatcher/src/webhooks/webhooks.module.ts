@@ -1,5 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BackgroundModule } from '../background/background.module.js';
+import { SealedWebhooksRepository } from './sealed-webhooks.repository.js';
+import { WebhookResealingService } from './webhook-resealing.service.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
 import { WebhookSecretsController } from './webhook-secrets.controller.js';
 import { WebhookSecretsService } from './webhook-secrets.service.js';
@@ -13,13 +15,15 @@ import { WebhooksService } from './webhooks.service.js';
   imports: [BackgroundModule],
   controllers: [WebhooksController, WebhookSecretsController],
   providers: [
+    SealedWebhooksRepository,
     WebhookMapper,
+    WebhookResealingService,
     WebhookSealingService,
     WebhookSecretsService,
     WebhookSettingsService,
     WebhooksRepository,
     WebhooksService,
   ],
-  exports: [WebhookSealingService, WebhooksRepository],
+  exports: [WebhookMapper, WebhookSealingService, WebhookSecretsService, WebhooksRepository, WebhooksService],
 })
 export class WebhooksModule {}

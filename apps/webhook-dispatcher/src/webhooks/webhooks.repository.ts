@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import {
+  type HasTenant,
   type PageRequest,
   type PageRows,
   type QueryShape,
@@ -9,7 +10,15 @@ import {
   type TenantTransaction,
 } from '@rmm/persistence';
 import { WebhookCounter } from './webhook-counter.entity.js';
-import { type NewWebhookSettings, type StoredWebhookStatus, Webhook, type WebhookSettings } from './webhook.entity.js';
+import {
+  type NewWebhookSettings,
+  ownerOf,
+  type StoredWebhookStatus,
+  Webhook,
+  type WebhookOwner,
+  type WebhookScope,
+  type WebhookSettings,
+} from './webhook.entity.js';
 import { WebhookNotFound } from './webhook.errors.js';
 
 const COUNTS = ['total', 'delivered', 'failed', 'retrying', 'lastDeliveryAt', 'lastSuccessAt'] as const;
@@ -28,6 +37,12 @@ const WITH_COUNTS: QueryShape<Webhook> = {
   },
 };
 
+/** Selects a webhook of the scope: a webhook of a partner does not exist for the routes of organizations, nor the reverse. */
+const selectionOf = (id: string, scope: WebhookScope) =>
+  scope === 'partner' ? { where: { id, orgId: null } } : { where: { id }, conditions: [OF_ORGANIZATION] };
+
+const OF_ORGANIZATION = { sql: 'webhook.orgId IS NOT NULL' };
+
 /** Deletes what the list of dead letters shows first; the rest is purged with the history. */
 const DELETE_DEAD_LETTERS = `
   WITH newest AS MATERIALIZED (
@@ -41,22 +56,23 @@ export class WebhooksRepository extends TenantRepository<Webhook> {
     super(tenants, Webhook, () => new WebhookNotFound(), { ownership: 'organization' });
   }
 
-  /** Lists a page, newest first. */
+  /** Lists a page, newest first. @param orgId  null for those of the partner itself */
   list(
-    caller: Caller,
-    { orgId, status, page }: { orgId: string; status?: StoredWebhookStatus; page: PageRequest },
+    caller: HasTenant,
+    { page, ...where }: { partnerId?: string; orgId: string | null; status?: StoredWebhookStatus; page: PageRequest },
   ): Promise<PageRows<WebhookWithCounts>> {
-    return this.listPage<WebhookWithCounts>(caller, { where: { orgId, status }, shape: WITH_COUNTS, page });
+    const budget = { columns: ['headers', 'urlSealed', 'events'] };
+    return this.listPage<WebhookWithCounts>(caller, { where, shape: WITH_COUNTS, page, budget });
   }
 
   /** @throws WebhookNotFound */
-  get(caller: Caller, id: string): Promise<WebhookWithCounts> {
-    return this.getOne<WebhookWithCounts>(caller, { where: { id }, shape: WITH_COUNTS });
+  get(caller: Caller, id: string, scope: WebhookScope = 'organization'): Promise<WebhookWithCounts> {
+    return this.getOne<WebhookWithCounts>(caller, { ...selectionOf(id, scope), shape: WITH_COUNTS });
   }
 
   /** Locks the row until the transaction ends. @throws WebhookNotFound */
-  lock(tx: TenantTransaction, id: string): Promise<WebhookWithCounts> {
-    return this.getOne<WebhookWithCounts>(tx, { where: { id }, shape: WITH_COUNTS, lock: 'FOR UPDATE' });
+  lock(tx: TenantTransaction, id: string, scope: WebhookScope = 'organization'): Promise<WebhookWithCounts> {
+    return this.getOne<WebhookWithCounts>(tx, { ...selectionOf(id, scope), shape: WITH_COUNTS, lock: 'FOR UPDATE' });
   }
 
   async create(tx: TenantTransaction, webhook: NewWebhook): Promise<WebhookWithCounts> {
@@ -79,10 +95,12 @@ export class WebhooksRepository extends TenantRepository<Webhook> {
     await tx.repository(WebhookCounter).update({ webhookId }, { failingSince: null });
   }
 
-  /** Counts the webhooks of an organization; other creations in it wait until the transaction ends. */
-  async countForLimit(tx: TenantTransaction, orgId: string): Promise<number> {
-    await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('webhooks:' || :orgId, 0))`, { orgId });
-    return tx.repository(Webhook).countBy({ orgId });
+  /** Counts the webhooks of an organization, or of a partner itself; other creations there wait until the transaction ends. */
+  async countForLimit(tx: TenantTransaction, owner: WebhookOwner): Promise<number> {
+    await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('webhooks:' || :owner, 0))`, {
+      owner: ownerOf(owner),
+    });
+    return this.count(tx, { where: { partnerId: owner.partnerId, orgId: owner.orgId } });
   }
 
   /** Deletes a locked webhook, and lists it as one whose history has to be purged. */

@@ -10,17 +10,21 @@ import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
 import { type Paged, toPage } from '@rmm/validation';
 import { PurgeDeletedWebhooksJob } from '../background/purge-deleted-webhooks.job.js';
+import type { CreatePartnerWebhookDto } from './dto/create-partner-webhook.dto.js';
 import type { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import type { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import type { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import type { WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
 import { WebhookSettingsService } from './webhook-settings.service.js';
-import { OrganizationContextRequired, TooManyWebhooks } from './webhook.errors.js';
+import type { WebhookOwner, WebhookScope } from './webhook.entity.js';
+import { OrganizationContextRequired, TooManyPartnerWebhooks, TooManyWebhooks } from './webhook.errors.js';
 import { toStoredStatus, webhookChanged, WebhookMapper, webhookResource } from './webhook.mapper.js';
-import { WebhooksRepository } from './webhooks.repository.js';
+import { WebhooksRepository, type WebhookWithCounts } from './webhooks.repository.js';
 
 /** Webhooks of an organization. */
 const MAX_WEBHOOKS = 100;
+/** Webhooks of a partner itself, each of which may get the events of all its organizations. */
+const MAX_PARTNER_WEBHOOKS = 20;
 
 @Injectable()
 export class WebhooksService {
@@ -58,34 +62,50 @@ export class WebhooksService {
    */
   async create(caller: UserCaller, dto: CreateWebhookDto): Promise<WebhookDto> {
     const { orgId, partnerId } = await this.getOrganization(caller, dto.orgId);
+    return this.mapper.toDto(await this.createFor(caller, { orgId, partnerId }, dto));
+  }
+
+  /** Creates a webhook of an organization or partner that the caller has access to. @throws as `create` */
+  async createFor(
+    caller: UserCaller,
+    { partnerId, orgId }: WebhookOwner,
+    dto: CreatePartnerWebhookDto,
+  ): Promise<WebhookWithCounts> {
     const id = randomUUID();
     const settings = await this.settings.create(id, dto);
     return this.tenants.transaction(caller, async (tx) => {
-      if ((await this.repository.countForLimit(tx, orgId)) >= MAX_WEBHOOKS) throw new TooManyWebhooks();
+      const count = await this.repository.countForLimit(tx, { partnerId, orgId });
+      if (orgId === null && count >= MAX_PARTNER_WEBHOOKS) throw new TooManyPartnerWebhooks();
+      if (count >= MAX_WEBHOOKS) throw new TooManyWebhooks();
       const row = await this.repository.create(tx, { ...settings, id, orgId, partnerId, createdBy: caller.userId });
       await this.audit.record(tx, caller, 'webhook.create', webhookResource(row), { events: row.events });
       await this.outbox.publish(tx, webhookChanged(row));
-      return this.mapper.toDto(row);
+      return row;
     });
   }
 
-  /** Applies a patch; the URL is checked before the transaction, since that queries DNS. @throws WebhookNotFound */
+  /** @throws WebhookNotFound, and what `WebhookSettingsService.checkPatch` throws */
   async update(caller: UserCaller, id: string, dto: UpdateWebhookDto): Promise<WebhookDto> {
-    const patch = await this.settings.checkPatch(await this.repository.get(caller, id), dto);
+    return this.mapper.toDto(await this.change(caller, id, dto, 'organization'));
+  }
+
+  /** Applies a patch; the URL is checked before the transaction, since that queries DNS. @throws as `update` */
+  async change(caller: UserCaller, id: string, dto: UpdateWebhookDto, scope: WebhookScope): Promise<WebhookWithCounts> {
+    const patch = await this.settings.checkPatch(await this.repository.get(caller, id, scope), dto);
     return this.tenants.transaction(caller, async (tx) => {
-      const stored = await this.repository.lock(tx, id);
+      const stored = await this.repository.lock(tx, id, scope);
       if (dto.status === 'active') await this.repository.resetFailingSince(tx, id);
       const row = await this.repository.change(tx, stored, this.settings.applyPatch(stored, patch));
       await this.audit.record(tx, caller, 'webhook.update', webhookResource(row), { changed: changedFields(patch) });
       await this.outbox.publish(tx, webhookChanged(row));
-      return this.mapper.toDto(row);
+      return row;
     });
   }
 
   /** Deletes the webhook at once; its deliveries are purged in the background. @throws WebhookNotFound */
-  async delete(caller: UserCaller, id: string): Promise<{ success: true }> {
+  async delete(caller: UserCaller, id: string, scope: WebhookScope = 'organization'): Promise<{ success: true }> {
     await this.tenants.transaction(caller, async (tx) => {
-      const row = await this.repository.lock(tx, id);
+      const row = await this.repository.lock(tx, id, scope);
       await this.repository.deleteWebhook(tx, row);
       tx.afterCommit(() => void this.purge.start(id));
       await this.audit.record(tx, caller, 'webhook.delete', webhookResource(row));

@@ -80,5 +80,46 @@ async function recordDeliveries(client: RecordedClient): Promise<void> {
   });
 }
 
+/** Calls the routes of webhooks of the partner: a test succeeds, others fail. */
+async function recordPartnerWebhooks(client: RecordedClient): Promise<void> {
+  const { receiver, cluster } = client;
+  receiver.respond = (response) => response.writeHead(200, REPORT).end('{"received":true}');
+  const { body } = await client.post('/partner-webhooks', {
+    name: 'Ticket system of all customers',
+    url: receiver.url,
+    events: ['device.*', 'alert.triggered'],
+    secret: 'a secret of our own',
+  });
+  const webhook = `/partner-webhooks/${body.id}`;
+  await client.get('/partner-webhooks?status=active');
+  await client.patch(webhook, { name: 'Ticket system' });
+  await client.post(`${webhook}/rotate-secret`, { overlapSeconds: 3_600 });
+  const waitForStatus = (id: string, status: string) =>
+    eventually(async () =>
+      expect(await cluster.deliveries(body.id)).toContainEqual(expect.objectContaining({ id, status })),
+    );
+  const tested = await client.post(`${webhook}/test`, { event: 'device.offline', payload: { hostname: 'pc-17' } });
+  await waitForStatus(tested.body.delivery.id, 'delivered');
+  await client.get(`${webhook}/deliveries/${tested.body.delivery.id}/attempts`);
+  await cluster.setRetryPolicy(body.id, { maxRetries: 0 });
+  receiver.respond = (response) => response.writeHead(500, REPORT).end('{"error":"busy"}');
+  const failing: string[] = [];
+  for (let i = 0; i < 3; i += 1) failing.push(String((await client.post(`${webhook}/test`)).body.delivery.id));
+  for (const id of failing) await waitForStatus(id, 'failed');
+  receiver.respond = (response) => response.writeHead(200, REPORT).end();
+  await client.get(`${webhook}/deliveries?status=failed`);
+  await client.get(`/partner-webhooks/dead-letters?webhookId=${body.id}`);
+  await client.post(`${webhook}/retry/${failing[0]}`);
+  await client.post(`/partner-webhooks/dead-letters/${failing[1]}/retry`);
+  await client.delete(`/partner-webhooks/dead-letters/${failing[2]}`);
+  await client.post(`${webhook}/recover`, { since: new Date(Date.now() - 3_600_000).toISOString() });
+  await client.get(webhook);
+  await client.delete(webhook);
+}
+
 /** Calls every operation at least once; `openapi.spec.ts` fails when one is missing. */
-export const API_EXAMPLES: readonly ((client: RecordedClient) => Promise<void>)[] = [recordWebhooks, recordDeliveries];
+export const API_EXAMPLES: readonly ((client: RecordedClient) => Promise<void>)[] = [
+  recordWebhooks,
+  recordDeliveries,
+  recordPartnerWebhooks,
+];

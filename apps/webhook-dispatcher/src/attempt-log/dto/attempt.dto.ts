@@ -9,13 +9,13 @@ export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number];
 export class AttemptDto {
   @ApiProperty({ type: 'integer', description: 'Counts from 1' })
   attempt!: number;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the attempt began' })
   startedAt!: string;
   @ApiProperty({ type: 'integer', nullable: true, description: 'Null when nothing was sent' })
   durationMs!: number | null;
   @ApiProperty({ enum: ATTEMPT_OUTCOMES, description: 'The status of the delivery after the attempt' })
   outcome!: AttemptOutcome;
-  @ApiProperty({ type: 'integer', nullable: true })
+  @ApiProperty({ type: 'integer', nullable: true, description: 'HTTP status of the response; null without one' })
   responseStatus!: number | null;
   @ApiProperty({
     type: [WebhookHeaderDto],
@@ -30,6 +30,6 @@ export class AttemptDto {
   responseHeaders!: WebhookHeader[];
   @ApiProperty({ type: String, nullable: true, description: 'The first 1,000 characters' })
   responseBody!: string | null;
-  @ApiProperty({ type: String, nullable: true })
+  @ApiProperty({ type: String, nullable: true, description: 'Why the attempt failed; null when it did not' })
   errorMessage!: string | null;
 }

@@ -7,6 +7,6 @@ export class ListDeadLettersDto extends PageQueryDto {
   })
   orgId?: string;
 
-  @IsUuid({ optional: true })
+  @IsUuid({ optional: true, description: 'Only those of this webhook' })
   webhookId?: string;
 }

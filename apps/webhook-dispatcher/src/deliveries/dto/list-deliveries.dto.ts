@@ -3,7 +3,7 @@ import { IsOneOf, PageQueryDto } from '@rmm/validation';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../delivery.entity.js';
 
 export class ListDeliveriesDto extends PageQueryDto {
-  @IsOneOf(DELIVERY_STATUSES, { optional: true })
+  @IsOneOf(DELIVERY_STATUSES, { optional: true, description: 'Only those in this state' })
   status?: DeliveryStatus;
 
   @IsOneOf([...EVENT_TYPES, WEBHOOK_TEST_EVENT], { optional: true, description: 'An event type' })

@@ -5,6 +5,6 @@ export class ListWebhooksDto extends PageQueryDto {
   @IsUuid({ optional: true, description: 'Required for partner and system callers' })
   orgId?: string;
 
-  @IsOneOf(WEBHOOK_STATUSES, { optional: true })
+  @IsOneOf(WEBHOOK_STATUSES, { optional: true, description: 'Only those in this state' })
   status?: WebhookStatus;
 }

@@ -16,9 +16,9 @@ export class RotateSecretDto {
 
 /** @see docs/reference/webhooks.md */
 export class RotatedSecretDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the webhook' })
   id!: string;
-  @ApiProperty({ type: 'boolean', enum: [true] })
+  @ApiProperty({ type: 'boolean', enum: [true], description: 'Whether deliveries are signed' })
   hasSecret!: true;
   @ApiProperty({
     type: String,

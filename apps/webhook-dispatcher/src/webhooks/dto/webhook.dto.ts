@@ -9,65 +9,65 @@ const isoDate = { type: String, format: 'date-time', nullable: true } as const;
 
 /** A webhook with its secrets masked. @see docs/reference/webhooks.md */
 export class WebhookDto {
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Id of the webhook' })
   id!: string;
-  @ApiProperty({ format: 'uuid' })
+  @ApiProperty({ format: 'uuid', description: 'Organization of the webhook' })
   orgId!: string;
-  @ApiProperty()
+  @ApiProperty({ description: 'Name of the webhook' })
   name!: string;
-  @ApiProperty({ type: String, nullable: true })
+  @ApiProperty({ type: String, nullable: true, description: 'Free text about the webhook' })
   description!: string | null;
   @ApiProperty({ description: 'Without userinfo and without query parameters whose names suggest secrets' })
   url!: string;
-  @ApiProperty({ type: [String] })
+  @ApiProperty({ type: [String], description: 'Types and patterns it is subscribed to' })
   events!: string[];
-  @ApiProperty({ type: [WebhookHeaderDto] })
+  @ApiProperty({ type: [WebhookHeaderDto], description: 'Headers added to each delivery' })
   headers!: WebhookHeader[];
-  @ApiProperty({ enum: WEBHOOK_STATUSES })
+  @ApiProperty({ enum: WEBHOOK_STATUSES, description: 'State of the webhook' })
   status!: WebhookStatus;
-  @ApiProperty()
+  @ApiProperty({ description: 'Whether deliveries are signed' })
   hasSecret!: boolean;
   @ApiProperty({ ...isoDate, description: 'Until when the previous secret signs as well; null when it does not' })
   secretOverlapUntil!: string | null;
   @ApiProperty({ description: 'Whether deliveries also carry the headers of Standard Webhooks' })
   standardWebhooks!: boolean;
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Deliveries that succeeded' })
   successCount!: number;
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Deliveries that failed' })
   failureCount!: number;
-  @ApiProperty(isoDate)
+  @ApiProperty({ ...isoDate, description: 'When an attempt last ended; null: never' })
   lastDeliveryAt!: string | null;
-  @ApiProperty(isoDate)
+  @ApiProperty({ ...isoDate, description: 'When a delivery last succeeded; null: never' })
   lastSuccessAt!: string | null;
-  @ApiProperty({ type: String, format: 'uuid', nullable: true })
+  @ApiProperty({ type: String, format: 'uuid', nullable: true, description: 'User who created the webhook' })
   createdBy!: string | null;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the webhook was created' })
   createdAt!: string;
-  @ApiProperty({ format: 'date-time' })
+  @ApiProperty({ format: 'date-time', description: 'When the webhook was last changed' })
   updatedAt!: string;
 }
 
 export class DeletedWebhookDto {
-  @ApiProperty({ type: 'boolean', enum: [true] })
+  @ApiProperty({ type: 'boolean', enum: [true], description: 'Always true; a failure is an error response' })
   success!: true;
 }
 
 export class DeliveryStatsDto {
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Deliveries in all' })
   total!: number;
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Deliveries that are not tried yet' })
   pending!: number;
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Deliveries that succeeded' })
   delivered!: number;
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Deliveries that failed for good' })
   failed!: number;
-  @ApiProperty({ type: 'integer' })
+  @ApiProperty({ type: 'integer', description: 'Deliveries that are tried again' })
   retrying!: number;
-  @ApiProperty(isoDate)
+  @ApiProperty({ ...isoDate, description: 'When a delivery last succeeded; null: never' })
   lastDeliveredAt!: string | null;
 }
 
 export class WebhookWithStatsDto extends WebhookDto {
-  @ApiProperty({ type: DeliveryStatsDto })
+  @ApiProperty({ type: DeliveryStatsDto, description: 'Counts of the deliveries' })
   deliveryStats!: DeliveryStatsDto;
 }

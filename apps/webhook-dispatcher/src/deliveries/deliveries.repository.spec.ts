@@ -1,0 +1,112 @@
+import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
+import { TenantDatabase } from '@rmm/persistence';
+import {
+  createWebhook,
+  DispatcherTestCluster,
+  organizationCaller,
+  type Organization,
+} from '../../test/dispatcher-test-cluster.js';
+import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
+import { DeliveriesRepository } from './deliveries.repository.js';
+import { DeliveryNotFound } from './delivery.errors.js';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
+describe('DeliveriesRepository', () => {
+  let cluster: DispatcherTestCluster;
+  let app: INestApplication;
+  let tenants: TenantDatabase;
+  let repository: DeliveriesRepository;
+  let mine: Organization;
+  let other: Organization;
+  let webhookId: string;
+
+  beforeAll(async () => {
+    cluster = await DispatcherTestCluster.open({ logins: true });
+    app = await cluster.start();
+    tenants = app.get(TenantDatabase, { strict: false });
+    repository = new DeliveriesRepository(tenants);
+  }, 60_000);
+
+  beforeEach(async () => {
+    [mine, other] = [await cluster.organization(), await cluster.organization()];
+    ({ id: webhookId } = await createWebhook(app, mine, 'http://127.0.0.1:9/hook'));
+    await cluster.rows(`update webhook set status = 'disabled' where id = $1`, [webhookId]);
+  });
+  afterAll(() => cluster.close(), 30_000);
+
+  const insert = (eventId: string, as = mine) =>
+    tenants.transaction(organizationCaller(as), async (tx) => {
+      const webhook = await app.get(WebhooksRepository).lock(tx, webhookId);
+      const id = randomUUID();
+      const body = `{"event":"${eventId}"}`;
+      await repository.insert(tx, {
+        id,
+        webhook,
+        orgId: webhook.orgId,
+        eventType: 'device.online',
+        eventId,
+        maxAttempts: 6,
+        repeatOf: null,
+        body,
+      });
+      return id;
+    });
+  const get = (id: string, as = mine, ofWebhook = webhookId) =>
+    tenants.transaction(organizationCaller(as), (tx) => repository.get(tx, ofWebhook, id));
+  const list = (page: number, limit = 10, as = mine) =>
+    repository.list(organizationCaller(as), { webhookId }, { page, limit });
+
+  it('inserts a delivery that is due at once, with its text, and counts it', async () => {
+    const id = await insert('a');
+    expect(await get(id)).toMatchObject({ id, status: 'pending', attempt: 0, eventId: 'a', body: '{"event":"a"}' });
+    const [row] = await cluster.rows(
+      `select d.due_at <= now() as due, c.total::int from delivery d join webhook_counter c using (webhook_id) where d.id = $1`,
+      [id],
+    );
+    expect(row).toEqual({ due: true, total: 1 });
+  });
+
+  it('returns a delivery whose text is no longer stored without it', async () => {
+    const id = await insert('gone');
+    await cluster.rows(`delete from event_body where event_id = 'gone'`);
+    expect(await get(id)).toMatchObject({ id, body: null });
+  });
+
+  it('finds no delivery of another tenant or webhook', async () => {
+    const id = await insert('a');
+    await expect(get(id, other)).rejects.toThrow(DeliveryNotFound);
+    await expect(get(id, mine, randomUUID())).rejects.toThrow(DeliveryNotFound);
+    expect(await list(1, 10, other)).toEqual({ rows: [], total: 0 });
+  });
+
+  it('counts up to 10,000 deliveries and still lists the pages behind them', async () => {
+    await cluster.rows(
+      `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, status)
+       select gen_random_uuid(), date_trunc('milliseconds', now()) - n * interval '1 s', $1, $2, $3, 'device.online',
+              'e' || n, 6, 'delivered' from generate_series(1, 10050) n`,
+      [mine.partnerId, mine.orgId, webhookId],
+    );
+    const first = await list(1);
+    expect([first.total, first.totalCapped]).toEqual([10_000, true]);
+    expect(first.rows.map(({ eventId }) => eventId)).toEqual(Array.from({ length: 10 }, (_, i) => `e${i + 1}`));
+    expect((await list(1_005)).rows.map(({ eventId }) => eventId)).toContain('e10050');
+    await expect(list(10_002)).rejects.toMatchObject({ status: 400 });
+    const failed = await repository.list(
+      organizationCaller(mine),
+      { webhookId, status: 'failed' },
+      { page: 1, limit: 10 },
+    );
+    expect(failed).toEqual({ rows: [], total: 0 });
+  });
+
+  it('returns nothing after the last page', async () => {
+    await insert('a');
+    await insert('b');
+    expect((await list(1, 1)).rows.map(({ eventId }) => eventId)).toEqual(['b']);
+    expect((await list(2, 1)).rows.map(({ eventId }) => eventId)).toEqual(['a']);
+    expect(await list(3, 1)).toEqual({ rows: [], total: 2 });
+  });
+});

@@ -1,0 +1,55 @@
+import type { INestApplication } from '@nestjs/common';
+import { Broadcasts, NatsLink } from '@rmm/messaging';
+import { eventually } from '@rmm/testing-services';
+import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
+import { ReplicaSignalsService } from './replica-signals.service.js';
+
+// Real stores on a busy machine: time is not what these specs are about.
+jest.setTimeout(60_000);
+
+describe('ReplicaSignalsService', () => {
+  let cluster: DispatcherTestCluster;
+  let apps: INestApplication[];
+
+  beforeAll(async () => {
+    cluster = await DispatcherTestCluster.open({ logins: true });
+    apps = await Promise.all([cluster.start(), cluster.start()]);
+  }, 60_000);
+  afterAll(() => cluster.close(), 30_000);
+
+  /** A second signal service of each replica; the handlers count what they receive. */
+  const connect = async () => {
+    const due: string[][] = [[], []];
+    const changed = [0, 0];
+    const signals = apps.map((app, i) => {
+      const service = new ReplicaSignalsService(app.get(Broadcasts));
+      service.onDeliveriesDue((webhookId) => due[i]?.push(webhookId));
+      service.onPartitionsChanged(() => (changed[i] = (changed[i] ?? 0) + 1));
+      return service;
+    });
+    await Promise.all(apps.map((app) => app.get(NatsLink).connection.flush()));
+    return { signals: signals as [ReplicaSignalsService, ReplicaSignalsService], due, changed };
+  };
+
+  it('sends the other replicas the webhook with due deliveries, and nothing to itself', async () => {
+    const { signals, due } = await connect();
+    signals[0].publishDeliveriesDue('from the first');
+    signals[1].publishDeliveriesDue('from the second');
+    await eventually(() => expect(due).toEqual([['from the second'], ['from the first']]));
+  });
+
+  it('sends the other replicas that partitions have changed', async () => {
+    const { signals, changed } = await connect();
+    // The replicas themselves may send signals too.
+    const sentBy: string[] = [];
+    apps[0]?.get(Broadcasts).subscribe('webhook.partitions', ({ data }) => sentBy.push(data.from));
+    await apps[0]?.get(NatsLink).connection.flush();
+    changed.fill(0);
+    sentBy.length = 0;
+    signals[0].publishPartitionsChanged();
+    await eventually(() => expect(changed[1]).toBeGreaterThan(0));
+    const own = signals[0]['from'];
+    await eventually(() => expect(sentBy).toContain(own));
+    expect(changed[0]).toBe(sentBy.filter((from) => from !== own).length);
+  });
+});
