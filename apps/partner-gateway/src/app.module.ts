@@ -4,10 +4,12 @@ import { MessagingModule } from '@rmm/messaging';
 import { PersistenceModule } from '@rmm/persistence';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { PARTNER_GATEWAY_CONFIG, type PartnerGatewayConfig } from './config.js';
+import { CurrentKeyModule } from './current-key/current-key.module.js';
 import { DocsModule } from './docs/docs.module.js';
 import { ExportModule } from './export/export.module.js';
 import { McpModule } from './mcp/mcp.module.js';
 import { MIGRATIONS } from './migrations/index.js';
+import { WritesModule } from './writes/writes.module.js';
 
 @Module({})
 export class AppModule {
@@ -22,6 +24,8 @@ export class AppModule {
         MessagingModule.forRoot({ config, service }),
         AccessModule.forRoot({ config, service }),
         ExportModule,
+        CurrentKeyModule,
+        WritesModule,
         McpModule,
         DocsModule,
       ],

@@ -25,6 +25,23 @@ describe('readPartnerGatewayConfig', () => {
     expect(readPartnerGatewayConfig(ENVIRONMENT).cursorSigningKey).not.toBe(cursorSigningKey);
   });
 
+  it('reads the limits of MCP', () => {
+    const usual = { messagesPerMinute: 120, streamsPerMinute: 30, maxSessions: 5, sessionTtlSeconds: 660 };
+    expect(readPartnerGatewayConfig(ENVIRONMENT).mcp).toEqual(usual);
+    const { mcp } = readPartnerGatewayConfig({ ...ENVIRONMENT, MCP_MAX_SESSIONS: '7', MCP_MESSAGES_PER_MINUTE: '' });
+    expect(mcp).toEqual({ ...usual, maxSessions: 7 });
+    for (const name of ['MESSAGES_PER_MINUTE', 'STREAMS_PER_MINUTE', 'MAX_SESSIONS', 'SESSION_TTL_SECONDS']) {
+      expect(() => readPartnerGatewayConfig({ ...ENVIRONMENT, [`MCP_${name}`]: '0' })).toThrow(`MCP_${name}`);
+    }
+  });
+
+  it('lets every principal with the scope create enrollment keys unless restrictions are required', () => {
+    const isRequired = (PARTNER_MINT_REQUIRES_RESTRICTED_PRINCIPAL?: string) =>
+      readPartnerGatewayConfig({ ...ENVIRONMENT, PARTNER_MINT_REQUIRES_RESTRICTED_PRINCIPAL })
+        .mintRequiresRestrictedPrincipal;
+    expect([isRequired(), isRequired('true'), isRequired('false')]).toEqual([false, true, false]);
+  });
+
   it('reads the addresses of the OpenAPI documents', () => {
     const OPENAPI_SOURCES =
       'identity=http://127.0.0.1:4001/openapi.json, credentials=http://127.0.0.1:4002/openapi.json?a=b';

@@ -7,9 +7,21 @@ export interface OpenApiSource {
   url: string;
 }
 
+/** Limits of MCP for one API key. */
+export interface McpConfig {
+  messagesPerMinute: number;
+  streamsPerMinute: number;
+  maxSessions: number;
+  /** A session ends this long after its last use. */
+  sessionTtlSeconds: number;
+}
+
 export interface PartnerGatewayConfig extends FleetConfig {
   cursorSigningKey: string;
+  mcp: McpConfig;
   openApiSources: readonly OpenApiSource[];
+  /** True: only principals with an expiry or source addresses may create enrollment keys. */
+  mintRequiresRestrictedPrincipal: boolean;
 }
 
 export const PARTNER_GATEWAY_CONFIG = Symbol('PARTNER_GATEWAY_CONFIG');
@@ -23,6 +35,13 @@ export const readPartnerGatewayConfig = (env: NodeJS.ProcessEnv): Readonly<Partn
     return {
       ...fleet,
       cursorSigningKey: readCursorSigningKey(v, fleet.isProduction),
+      mcp: {
+        messagesPerMinute: v.integer('MCP_MESSAGES_PER_MINUTE', { min: 1, max: 100_000, default: 120 }),
+        streamsPerMinute: v.integer('MCP_STREAMS_PER_MINUTE', { min: 1, max: 100_000, default: 30 }),
+        maxSessions: v.integer('MCP_MAX_SESSIONS', { min: 1, max: 1_000, default: 5 }),
+        sessionTtlSeconds: v.integer('MCP_SESSION_TTL_SECONDS', { min: 60, max: 86_400, default: 660 }),
+      },
+      mintRequiresRestrictedPrincipal: v.boolean('PARTNER_MINT_REQUIRES_RESTRICTED_PRINCIPAL', { default: false }),
       openApiSources: v.list('OPENAPI_SOURCES', { check: checkSource }).map(toSource),
     };
   });

@@ -2,9 +2,10 @@ import { Controller, Get, Header, Inject, Param, Res, StreamableFile } from '@ne
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
-import type { KitResponse } from '@rmm/service-kit';
+import { Compressed, type KitResponse } from '@rmm/service-kit';
 import { PARTNER_GATEWAY_CONFIG } from '../config.js';
 import type { PartnerGatewayConfig } from '../config.js';
+import { asyncApiDocument } from './async-api.js';
 import { DocsAssetsService } from './docs-assets.service.js';
 import { MergedOpenApiService } from './merged-openapi.service.js';
 
@@ -12,11 +13,12 @@ import { MergedOpenApiService } from './merged-openapi.service.js';
 const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Serves the docs page and the OpenAPI document of the whole fleet, outside /api/v1. */
+/** Serves the docs page, and the OpenAPI and AsyncAPI documents of the whole fleet, outside /api/v1. */
 @ApiExcludeController()
 @Controller()
 export class DocsController {
   private readonly page: string;
+  private readonly events: object;
 
   constructor(
     private readonly assets: DocsAssetsService,
@@ -24,6 +26,7 @@ export class DocsController {
     @Inject(PARTNER_GATEWAY_CONFIG) config: PartnerGatewayConfig,
   ) {
     this.page = assets.page(new URL(config.publicApiUrl).pathname.replace(/\/+$/, ''));
+    this.events = asyncApiDocument(config.publicApiUrl);
   }
 
   @Get('docs')
@@ -47,7 +50,16 @@ export class DocsController {
   @Get('openapi.json')
   @Public()
   @Header('Cache-Control', 'no-cache')
+  @Compressed()
   document(): Promise<OpenAPIObject> {
     return this.openApi.getDocument();
+  }
+
+  @Get('asyncapi.json')
+  @Public()
+  @Header('Cache-Control', 'no-cache')
+  @Compressed()
+  eventDocument(): object {
+    return this.events;
   }
 }

@@ -62,6 +62,20 @@ describe('mergeDocuments', () => {
     expect(merged.paths['/orgs'].post?.operationId).toBe('ProvisioningOrgs_list');
   });
 
+  it('keeps descriptions of tags, and components that services share', () => {
+    const one = documentOf('/users', 'Users_list', { Page: page });
+    const other = documentOf('/webhooks', 'Webhooks_list', { Page: page });
+    one.tags = [{ name: 'T', description: 'Things' }];
+    one.components = { ...one.components, responses: { Conflict: { description: 'Conflict' } } };
+    other.components = { ...other.components, responses: { NotFound: { description: 'Not Found' } } };
+    const merged = mergeDocuments(head, [
+      { name: 'identity', document: one },
+      { name: 'webhook-dispatcher', document: other },
+    ]);
+    expect(merged.tags).toEqual([{ name: 'T', description: 'Things' }]);
+    expect(Object.keys(merged.components?.responses ?? {})).toEqual(['Conflict', 'NotFound']);
+  });
+
   it('does not change its sources', () => {
     const document = documentOf('/webhooks', 'List', { Page: other });
     const before = JSON.stringify(document);

@@ -16,29 +16,40 @@ const SCHEMA_REF = '#/components/schemas/';
  * @param head title, description, servers and the like of the whole
  */
 export function mergeDocuments(head: OpenAPIObject, documents: readonly NamedDocument[]): OpenAPIObject {
-  const merged: OpenAPIObject = { ...head, paths: {}, components: { schemas: {}, securitySchemes: {} } };
-  const tags = new Set<string>();
+  const merged: OpenAPIObject = { ...head, paths: {}, components: { schemas: {} } };
+  const tags = new Map<string, string | undefined>();
   const operationIds = new Set<string>();
   for (const { name, document } of documents) {
     const renamed = addSchemas(merged, name, document);
     const { paths, components, tags: ownTags } = withRefs(document, renamed) as OpenAPIObject;
-    Object.assign(merged.components?.securitySchemes ?? {}, components?.securitySchemes);
-    for (const tag of ownTags ?? []) tags.add(tag.name);
+    addShared(merged, components);
+    for (const tag of ownTags ?? []) tags.set(tag.name, tag.description);
     for (const [path, item] of Object.entries(paths ?? {})) {
       for (const operation of operationsOf(item)) {
         operation.operationId = freeId(operationIds, operation.operationId, name);
-        for (const tag of operation.tags ?? []) tags.add(tag);
+        for (const tag of operation.tags ?? []) tags.set(tag, tags.get(tag));
       }
       merged.paths[path] = { ...item, ...merged.paths[path] };
     }
   }
-  return { ...merged, tags: [...tags].sort().map((tag) => ({ name: tag })) };
+  const byName = [...tags].sort(([a], [b]) => a.localeCompare(b, 'en'));
+  return { ...merged, tags: byName.map(([name, description]) => ({ name, ...(description && { description }) })) };
 }
 
 function operationsOf(item: object): { operationId?: string; tags?: string[] }[] {
   return Object.entries(item)
     .filter(([method]) => METHODS.has(method))
     .map(([, operation]) => operation as { operationId?: string; tags?: string[] });
+}
+
+/** Components that are the same in every service. */
+const SHARED = ['securitySchemes', 'headers', 'responses'] as const;
+
+function addShared(merged: OpenAPIObject, components: OpenAPIObject['components']): void {
+  const all = (merged.components ?? {}) as Record<string, Json>;
+  for (const kind of SHARED) {
+    if (components?.[kind]) all[kind] = { ...all[kind], ...(components[kind] as Json) };
+  }
 }
 
 /** @returns the old and new names of renamed schemas */

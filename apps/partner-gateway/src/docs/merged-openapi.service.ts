@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { Clock, Logger, OpenApiDocuments } from '@rmm/service-kit';
 import { type OpenApiSource, PARTNER_GATEWAY_CONFIG, type PartnerGatewayConfig } from '../config.js';
+import { documentHead } from './document-head.js';
 import { mergeDocuments, type NamedDocument } from './merge-documents.js';
 
 const FRESH_MS = 60_000;
@@ -54,7 +55,7 @@ export class MergedOpenApiService {
       if (document) known.push({ name, document });
       else unavailable.push(name);
     }
-    const merged = mergeDocuments(this.head(), known);
+    const merged = mergeDocuments(documentHead(this.config.publicApiUrl), known);
     this.merged = unavailable.length > 0 ? Object.assign(merged, { 'x-unavailable': unavailable }) : merged;
   }
 
@@ -73,18 +74,5 @@ export class MergedOpenApiService {
       );
       this.cache.set(name, { document: before?.document, fetchAgainAt: now + RETRY_MS });
     }
-  }
-
-  private head(): OpenAPIObject {
-    return {
-      openapi: '3.1.0',
-      info: {
-        title: 'Fleet API',
-        version: '1',
-        description: 'Multi-tenant device management for MSPs. Errors share one body; branch on `code` and the status.',
-      },
-      servers: [{ url: this.config.publicApiUrl }],
-      paths: {},
-    };
   }
 }

@@ -29,6 +29,7 @@ describe('ExportCursorsService', () => {
     ['another resource', { resource: 'organizations' }],
     ['another partner', { partnerId: 'p-2' }],
     ['another filter', { orgId: 'o-1' }],
+    ['a site', { siteId: 's-1' }],
     ['another kind of scope', { updatedSince: '2026-02-01T00:00:00.000Z' }],
   ])('is refused for %s', (_, change) => {
     expect(() => cursors.decode(cursor, { ...scope, ...change })).toThrow(REFUSED);

@@ -11,6 +11,8 @@ export interface ExportScope {
   resource: string;
   partnerId: string;
   orgId: string | null;
+  /** Absent for resources without sites. */
+  siteId?: string | null;
   updatedSince: string | null;
 }
 
@@ -45,8 +47,9 @@ export class ExportCursorsService {
 
   encode(scope: ExportScope, { snapshotAt, after }: ExportPosition): string {
     const expiresAt = new Date(new Date(snapshotAt).getTime() + LIFETIME_MS).toISOString();
-    const { resource, partnerId, orgId, updatedSince } = scope;
-    const body: CursorBody = { version: 1, resource, partnerId, orgId, updatedSince, snapshotAt, after, expiresAt };
+    const { resource, partnerId, orgId, siteId, updatedSince } = scope;
+    const filters = { orgId, siteId: siteId ?? undefined, updatedSince };
+    const body: CursorBody = { version: 1, resource, partnerId, ...filters, snapshotAt, after, expiresAt };
     const text = Buffer.from(canonicalJson(body)).toString('base64url');
     return `${text}.${this.sign(text)}`;
   }
@@ -64,6 +67,7 @@ export class ExportCursorsService {
       body.resource === scope.resource &&
       body.partnerId === scope.partnerId &&
       body.orgId === scope.orgId &&
+      (body.siteId ?? null) === (scope.siteId ?? null) &&
       body.updatedSince === scope.updatedSince;
     if (!same || this.clock.nowMs() > Date.parse(body.expiresAt)) throw new InvalidExportCursor();
     return { snapshotAt: body.snapshotAt, after: body.after };

@@ -8,6 +8,8 @@ import {
   type RpcContract,
 } from '@rmm/contracts';
 import { revisionOf } from './canonical-json.js';
+import { pickFields } from './resources/collection.js';
+import type { WithholdingOptions } from './withholding/withheld-record.js';
 
 /** The fields of every record. */
 export interface RecordBase {
@@ -20,14 +22,17 @@ export interface RecordBase {
   revision: string;
 }
 
-type Source<T> = ExportReply<T>['records'][number];
+export type RecordSource<T> = ExportReply<T>['records'][number];
 
-/** One list of the partner interface: the request to the owner of the data, and the fields to export. */
-export interface ExportResource<T = unknown> {
+/** One list of the partner interface: the request to the owner of the data, the fields to export, and what to withhold. */
+export interface ExportResource<T = unknown> extends WithholdingOptions {
+  /** The path below `/partner-api`, at which the OpenAPI document has the schema of the records. */
   name: string;
   defaultLimit: number;
+  /** Takes the parameter `siteId`. */
+  hasSites?: true;
   contract: RpcContract<ExportRequest, ExportReply<T>>;
-  fieldsOf: (source: Source<T>) => object;
+  fieldsOf: (source: RecordSource<T>) => object;
 }
 
 export const ORGANIZATIONS: ExportResource<ExportedOrganization> = {
@@ -37,6 +42,9 @@ export const ORGANIZATIONS: ExportResource<ExportedOrganization> = {
   fieldsOf: ({ name, slug, type, status }) => ({ name, slug, type, status }),
 };
 
+export const ADDRESS_FIELDS = ['line1', 'line2', 'city', 'region', 'postalCode', 'country'] as const;
+export const CONTACT_FIELDS = ['name', 'email', 'phone'] as const;
+
 export const SITES: ExportResource<ExportedSite> = {
   name: 'sites',
   defaultLimit: 100,
@@ -44,8 +52,8 @@ export const SITES: ExportResource<ExportedSite> = {
   fieldsOf: ({ name, timezone, address, contact }) => ({
     name,
     timezone,
-    address: address && pick(address, ['line1', 'line2', 'city', 'region', 'postalCode', 'country']),
-    contact: contact && pick(contact, ['name', 'email', 'phone']),
+    address: address && pickFields(address, ADDRESS_FIELDS),
+    contact: contact && pickFields(contact, CONTACT_FIELDS),
   }),
 };
 
@@ -53,15 +61,11 @@ export const SITES: ExportResource<ExportedSite> = {
  * Returns the exported record: the named fields only, null for unknown values.
  * @throws Error when a field that is never null is missing
  */
-export function toRecord<T>(resource: ExportResource<T>, source: Source<T>): RecordBase {
+export function toRecord<T>(resource: ExportResource<T>, source: RecordSource<T>): RecordBase {
   const { id, orgId, siteId, sourceUpdatedAt } = source;
   const record = { id, orgId, siteId, sourceUpdatedAt, ...resource.fieldsOf(source) };
   for (const [name, value] of Object.entries(record)) {
     if (value === undefined) throw new Error(`A record of ${resource.name} has no ${name}`);
   }
   return { ...record, revision: revisionOf(record) };
-}
-
-function pick<K extends string>(from: Readonly<Partial<Record<K, string | null>>>, names: readonly K[]): object {
-  return Object.fromEntries(names.map((name) => [name, from[name] ?? null]));
 }

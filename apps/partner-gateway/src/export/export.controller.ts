@@ -1,34 +1,17 @@
-import { applyDecorators, Controller, Get, Query, UseFilters } from '@nestjs/common';
-import { ApiOkResponse, ApiOperation, ApiQuery, ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Query, UseFilters, UseInterceptors } from '@nestjs/common';
+import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, PartnerKey } from '@rmm/access';
 import type { PartnerKeyCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { Compressed, ErrorCodes } from '@rmm/service-kit';
 import { OrganizationPageDto, SitePageDto } from './dto/export-page.dto.js';
-import { MAX_LIMIT } from './dto/export-query.dto.js';
 import { ExportErrorFilter } from './export-error.filter.js';
+import { ExportETagInterceptor } from './export-etag.interceptor.js';
+import { ExportParameters } from './export-parameters.decorator.js';
 import { ORGANIZATIONS, SITES } from './export-record.mapper.js';
 import type { ExportPage } from './export.service.js';
 import { ExportService } from './export.service.js';
 
 type RawQuery = Record<string, unknown>;
-
-/** The query parameters of every list. The service reads the query, because its errors have codes of their own. */
-const ExportParameters = (defaultLimit: number) =>
-  applyDecorators(
-    ApiQuery({ name: 'orgId', required: false, schema: { type: 'string', format: 'uuid' } }),
-    ApiQuery({
-      name: 'updatedSince',
-      required: false,
-      description: 'Lists records changed after this time, oldest change first',
-      schema: { type: 'string', format: 'date-time' },
-    }),
-    ApiQuery({ name: 'cursor', required: false, schema: { type: 'string', maxLength: 4096 } }),
-    ApiQuery({
-      name: 'limit',
-      required: false,
-      schema: { type: 'integer', minimum: 1, maximum: MAX_LIMIT, default: defaultLimit },
-    }),
-  );
 
 @ApiTags('Partner interface')
 @ErrorCodes({
@@ -37,12 +20,14 @@ const ExportParameters = (defaultLimit: number) =>
 })
 @Controller('partner-api')
 @UseFilters(ExportErrorFilter)
+@Compressed()
+@UseInterceptors(ExportETagInterceptor)
 export class ExportController {
   constructor(private readonly exports: ExportService) {}
 
   @Get('organizations')
   @PartnerKey('organizations:read')
-  @ExportParameters(ORGANIZATIONS.defaultLimit)
+  @ExportParameters(ORGANIZATIONS)
   @ApiOperation({ summary: 'List the organizations of the partner' })
   @ApiOkResponse({ type: OrganizationPageDto })
   listOrganizations(@CurrentCaller() caller: PartnerKeyCaller, @Query() query: RawQuery): Promise<ExportPage> {
@@ -51,7 +36,7 @@ export class ExportController {
 
   @Get('sites')
   @PartnerKey('sites:read')
-  @ExportParameters(SITES.defaultLimit)
+  @ExportParameters(SITES)
   @ApiOperation({ summary: 'List the sites of the partner' })
   @ApiOkResponse({ type: SitePageDto })
   listSites(@CurrentCaller() caller: PartnerKeyCaller, @Query() query: RawQuery): Promise<ExportPage> {

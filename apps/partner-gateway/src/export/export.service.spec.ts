@@ -12,7 +12,7 @@ import {
 } from '@rmm/contracts';
 import { ensureStreams, NatsLink } from '@rmm/messaging';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
-import { configureApp, HealthRegistry } from '@rmm/service-kit';
+import { configureApp, HealthRegistry, Logger } from '@rmm/service-kit';
 import { eventually, type Stores, startStores, type TestDatabase } from '@rmm/testing-services';
 import { AppModule } from '../app.module.js';
 import { readPartnerGatewayConfig } from '../config.js';
@@ -101,7 +101,10 @@ describe('ExportService', () => {
     const record = {
       kind: 'partner_key',
       keyId,
+      keyName: 'First',
+      keyPrefix: key.slice(0, 18),
       principalId,
+      principalName: 'Documentation',
       partnerId,
       scopes: ['sites:read'],
       rateLimit: 1_000,
@@ -252,6 +255,104 @@ describe('ExportService', () => {
     const response = await get('/api/v1/partner-api/sites');
     expect(response.status).toBe(500);
     expect(response.body).toMatchObject({ error: 'Partner export failed', code: 'partner_export_failed' });
+  });
+
+  it('withholds a record with a secret, counts it in the page and names it in the audit by number only', async () => {
+    const secret = `ghp_${'aB3'.repeat(12)}`;
+    const reply = (exportRequest: ExportRequest) => {
+      const page = threeSites(exportRequest);
+      const records = page.value.records.map((site) => (site.name === 'Site 2' ? { ...site, name: secret } : site));
+      return { value: { ...page.value, records } };
+    };
+    replyToExport = reply;
+    const first = await get('/api/v1/partner-api/sites?limit=2');
+    expect(first.body.data.map(({ name }: { name: string }) => name)).toEqual(['Site 1']);
+    expect(first.body.blocked).toEqual([
+      { resource: 'sites', id: siteOf(2).id, orgId, reason: 'secret_detected', fieldPaths: ['name'] },
+    ]);
+    expect(JSON.stringify(first.body)).not.toContain(secret);
+    const second = await get(`/api/v1/partner-api/sites?limit=2&cursor=${first.body.nextCursor}`);
+    expect(exportRequests.at(-1)?.after).toMatchObject({ id: siteOf(2).id });
+    expect(second.body).toMatchObject({ hasMore: false, data: [{ name: 'Site 3' }] });
+    expect(second.body).not.toHaveProperty('blocked');
+    expect(await findAuditEntry(first)).toMatchObject({ data: { details: { count: 1, withheld: 1 } } });
+  });
+
+  it('goes on after a page of withheld records only', async () => {
+    replyToExport = ({ after }) => {
+      const { value } = threeSites({ after, snapshotAt: null, limit: 2 } as ExportRequest);
+      return {
+        value: { ...value, records: value.records.map((site) => ({ ...site, contact: { name: 'password: x9!y8z' } })) },
+      };
+    };
+    const { body } = await get('/api/v1/partner-api/sites?limit=2');
+    expect(body).toMatchObject({ data: [], hasMore: true, nextCursor: expect.any(String) });
+    expect(body.blocked).toHaveLength(2);
+    const last = await get(`/api/v1/partner-api/sites?limit=2&cursor=${body.nextCursor}`);
+    expect(last.body).toMatchObject({ data: [], hasMore: false, blocked: [{ id: siteOf(3).id }] });
+  });
+
+  it('returns partner_export_failed for a record that differs from its published schema, and logs the path alone', async () => {
+    const logged = jest.spyOn(app.get(Logger), 'error');
+    replyToExport = () => ({
+      value: { snapshotAt: snapshot, records: [{ ...siteOf(1), timezone: { zone: 'kept-private' } }], hasMore: false },
+    });
+    const response = await get('/api/v1/partner-api/sites');
+    expect([response.status, response.body.code]).toEqual([500, 'partner_export_failed']);
+    const [[details]] = logged.mock.calls as unknown as [[{ err: Error }]];
+    expect(details.err.message).toBe('A record of sites violates its published schema at timezone: invalid_type');
+    expect(JSON.stringify(logged.mock.calls) + response.text).not.toContain('kept-private');
+    logged.mockRestore();
+  });
+
+  describe('the ETag of a page', () => {
+    const whole = '/api/v1/partner-api/sites';
+
+    it('gives 304 without a body while nothing changed, whatever the time of the snapshot', async () => {
+      const first = await get(whole);
+      expect(first.headers).toMatchObject({
+        etag: expect.stringMatching(/^W\/"/),
+        'cache-control': 'private, no-cache',
+      });
+      replyToExport = (exportRequest) => {
+        const { value } = threeSites(exportRequest);
+        return { value: { ...value, snapshotAt: new Date(Date.parse(snapshot) + 60_000).toISOString() } };
+      };
+      for (const given of [first.headers.etag, `"other", ${first.headers.etag}`, '*']) {
+        const again = await get(whole).set('If-None-Match', given);
+        expect([again.status, again.text, again.headers.etag]).toEqual([304, '', first.headers.etag]);
+        expect(again.headers['content-length'] ?? again.headers['content-type']).toBeUndefined();
+        expect(again.headers['x-ratelimit-limit']).toBe('1000');
+      }
+    });
+
+    it('gives 200 for another tag, and after a change', async () => {
+      const first = await get(whole);
+      expect((await get(whole).set('If-None-Match', '"other"')).status).toBe(200);
+      replyToExport = () => ({
+        value: { snapshotAt: snapshot, records: [{ ...siteOf(1), name: 'New' }], hasMore: false },
+      });
+      const changed = await get(whole).set('If-None-Match', first.headers.etag);
+      expect([changed.status, changed.body.data[0].name]).toEqual([200, 'New']);
+      expect(changed.headers.etag).not.toBe(first.headers.etag);
+    });
+
+    it('gives 304 for an unchanged incremental export and for a repeated later page', async () => {
+      const incremental = `${whole}?updatedSince=${snapshot}`;
+      replyToExport = () => ({ value: { snapshotAt: snapshot, records: [], hasMore: false } });
+      const empty = await get(incremental);
+      expect((await get(incremental).set('If-None-Match', empty.headers.etag)).status).toBe(304);
+      replyToExport = threeSites;
+      const { nextCursor } = (await get(`${whole}?limit=2`)).body;
+      const later = await get(`${whole}?limit=2&cursor=${nextCursor}`);
+      const again = await get(`${whole}?limit=2&cursor=${nextCursor}`).set('If-None-Match', later.headers.etag);
+      expect(again.status).toBe(304);
+    });
+
+    it('does not apply to errors', async () => {
+      const refused = await get(`${whole}?color=blue`).set('If-None-Match', '*');
+      expect([refused.status, refused.headers.etag]).toEqual([400, undefined]);
+    });
   });
 
   it('returns 503 when the owner of the data cannot be reached', async () => {

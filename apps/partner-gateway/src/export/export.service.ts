@@ -1,18 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { DenialAuditService, OrganizationDirectory, type PartnerKeyCaller, toActingCaller } from '@rmm/access';
+import type { ExportedBase } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { currentContext, ForbiddenError, Logger } from '@rmm/service-kit';
 import { waitForAudit } from '../wait-for-audit.js';
 import { type ExportQuery, readExportQuery } from './dto/export-query.dto.js';
 import { ExportCursorsService, type ExportScope } from './export-cursors.service.js';
-import { type ExportResource, type RecordBase, toRecord } from './export-record.mapper.js';
+import type { ExportResource, RecordBase } from './export-record.mapper.js';
 import { InvalidExportPagination } from './export.errors.js';
+import { PageRecordsService } from './page-records.service.js';
+import type { WithheldRecord } from './withholding/withheld-record.js';
 
 /** One page; `hasMore` is true exactly when there is a `nextCursor`. */
 export interface ExportPage {
   schemaVersion: '1';
   snapshotAt: string;
   data: RecordBase[];
+  /** The withheld records of the page; absent when there are none. */
+  blocked?: WithheldRecord[];
   nextCursor: string | null;
   hasMore: boolean;
 }
@@ -23,6 +28,7 @@ export class ExportService {
   constructor(
     private readonly rpc: RpcClient,
     private readonly cursors: ExportCursorsService,
+    private readonly records: PageRecordsService,
     private readonly organizations: OrganizationDirectory,
     private readonly audit: AuditTrail,
     private readonly denials: DenialAuditService,
@@ -39,18 +45,19 @@ export class ExportService {
     resource: ExportResource<T>,
     rawQuery: Readonly<Record<string, unknown>>,
   ): Promise<ExportPage> {
-    const query = readExportQuery(rawQuery, resource.defaultLimit);
+    const query = readExportQuery(rawQuery, resource);
     const scope: ExportScope = {
       resource: resource.name,
       partnerId: caller.partnerId,
       orgId: query.orgId,
+      ...(query.siteId !== null && { siteId: query.siteId }),
       updatedSince: query.updatedSince,
     };
     const page = await this.readPage(caller, resource, scope, query).catch((error: unknown) => {
       if (error instanceof ForbiddenError) this.recordDenied(caller, resource.name, error);
       throw error;
     });
-    await this.recordRead(caller, scope, page.data.length);
+    await this.recordRead(caller, scope, page);
     return page;
   }
 
@@ -61,11 +68,12 @@ export class ExportService {
     { cursor, limit }: ExportQuery,
   ): Promise<ExportPage> {
     const position = cursor === null ? null : this.cursors.decode(cursor, scope);
-    const { orgId, updatedSince } = scope;
+    const { orgId, siteId, updatedSince } = scope;
     if (orgId !== null) await this.organizations.assertOrganizationAccess(caller, orgId);
     const reply = await this.rpc.call(resource.contract, {
       caller: toActingCaller(caller),
       orgId,
+      ...(siteId && { siteId }),
       updatedSince,
       snapshotAt: position?.snapshotAt ?? null,
       after: position?.after ?? null,
@@ -76,24 +84,28 @@ export class ExportService {
     if (updatedSince !== null && Date.parse(updatedSince) > Date.parse(snapshotAt)) {
       throw new InvalidExportPagination('updatedSince must not lie in the future');
     }
-    const last = records.at(-1);
-    if (hasMore && last === undefined) throw new Error(`An empty page of ${resource.name} has hasMore set`);
+    if (hasMore && records.length === 0) throw new Error(`An empty page of ${resource.name} has hasMore set`);
+    const { data, blocked, count } = await this.records.select(resource, records);
+    const last = hasMore || count < records.length ? records[count - 1] : undefined;
     return {
       schemaVersion: '1',
       snapshotAt,
-      data: records.map((record) => toRecord(resource, record)),
-      nextCursor: hasMore && last ? this.cursors.encode(scope, { snapshotAt, after: positionOf(last) }) : null,
-      hasMore,
+      data,
+      ...(blocked.length > 0 && { blocked }),
+      nextCursor: last ? this.cursors.encode(scope, { snapshotAt, after: positionOf(last) }) : null,
+      hasMore: last !== undefined,
     };
   }
 
   private recordRead(
     caller: PartnerKeyCaller,
-    { resource, orgId, updatedSince }: ExportScope,
-    count: number,
+    { resource, orgId, siteId, updatedSince }: ExportScope,
+    { data, blocked = [] }: ExportPage,
   ): Promise<void> {
     const target = { type: 'partner_export', name: resource, orgId };
-    const details = { resource, filters: { orgId, updatedSince }, count, keyId: caller.keyId };
+    const counts = { count: data.length, ...(blocked.length > 0 && { withheld: blocked.length }) };
+    const filters = { orgId, ...(siteId && { siteId }), updatedSince };
+    const details = { resource, filters, ...counts, keyId: caller.keyId };
     return waitForAudit(this.audit.recordDirect(caller, 'partner_api.export', target, details), this.logger);
   }
 
@@ -109,6 +121,6 @@ export class ExportService {
   }
 }
 
-function positionOf({ id, orgId, sourceUpdatedAt }: { id: string; orgId: string; sourceUpdatedAt: string }) {
-  return { id, orgId, updatedAt: sourceUpdatedAt };
+function positionOf({ id, orgId, sourceUpdatedAt, changedAt }: ExportedBase) {
+  return { id, orgId, updatedAt: changedAt ?? sourceUpdatedAt };
 }

@@ -1,6 +1,6 @@
 import { InvalidRpcEnvelope } from './mcp.errors.js';
 
-/** Error codes of JSON-RPC and MCP. @see docs/reference/partner-interface.md */
+/** Error codes of JSON-RPC and MCP. @see docs/reference/mcp.md */
 export const RPC_CODES = {
   malformedJson: -32700,
   invalidEnvelope: -32600,
@@ -9,6 +9,9 @@ export const RPC_CODES = {
   internal: -32603,
   rateLimited: -32000,
   unauthorized: -32001,
+  approvalRequired: -32010,
+  headerMismatch: -32020,
+  unsupportedVersion: -32022,
 } as const;
 
 export type RpcId = string | number;

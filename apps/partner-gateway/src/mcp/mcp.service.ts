@@ -1,70 +1,85 @@
 import { Injectable } from '@nestjs/common';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { ApiKeyCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { Logger } from '@rmm/service-kit';
+import { DomainError, Logger } from '@rmm/service-kit';
 import { waitForAudit } from '../wait-for-audit.js';
-import {
-  readCall,
-  RPC_CODES,
-  toErrorResponse,
-  toResultResponse,
-  type RpcCall,
-  type RpcResponse,
-} from './json-rpc.mapper.js';
+import { readCall, toErrorResponse, toResultResponse, type RpcCall, type RpcResponse } from './json-rpc.mapper.js';
+import { McpMethods } from './mcp-methods.service.js';
 import { RpcMethodFailed } from './mcp.errors.js';
+import { checkStateless, type Generation, generationOf } from './protocol/protocol-version.js';
+import { McpSessions } from './sessions/mcp-sessions.service.js';
 
 const MAX_METHOD = 100;
-const PROTOCOL_VERSION = '2024-11-05';
-const STATIC_LIST = { listChanged: false };
+const INITIALIZE = 'initialize';
 
-const INITIALIZE_RESULT = {
-  protocolVersion: PROTOCOL_VERSION,
-  capabilities: { tools: STATIC_LIST, resources: STATIC_LIST, prompts: STATIC_LIST },
-  serverInfo: { name: 'rmm', version: '1.0.0' },
-  instructions:
-    'Remote monitoring and management of the devices of one organization, the one the API key belongs to. ' +
-    'Ask tools/list for what this key may do; it may be nothing.',
-};
+/** A message as it arrived at one of the two paths. */
+export interface McpMessage {
+  path: 'message' | 'sse';
+  body: unknown;
+  headers: IncomingHttpHeaders;
+  /** Query parameter of /mcp/message. */
+  sessionId?: unknown;
+}
 
-const fail = (message: string) => (): never => {
-  throw new RpcMethodFailed(RPC_CODES.invalidParameters, message);
-};
+export interface McpReply {
+  status: number;
+  /** Absent for a notification. */
+  body?: RpcResponse;
+  /** The session that `initialize` opened. */
+  sessionId?: string;
+}
 
-/** The methods of MCP; there are no tools, resources or prompts yet. */
-const METHODS = new Map<string, () => object>([
-  ['initialize', () => INITIALIZE_RESULT],
-  ['ping', () => ({})],
-  ['tools/list', () => ({ tools: [] })],
-  ['tools/call', fail('Unknown tool')],
-  ['resources/list', () => ({ resources: [] })],
-  ['resources/read', fail('Unknown resource')],
-  ['prompts/list', () => ({ prompts: [] })],
-  ['prompts/get', fail('Unknown prompt')],
-]);
-
+/** Handles JSON-RPC messages of both generations of MCP. @see docs/reference/mcp.md */
 @Injectable()
 export class McpService {
   constructor(
+    private readonly methods: McpMethods,
+    private readonly sessions: McpSessions,
     private readonly audit: AuditTrail,
     private readonly logger: Logger,
   ) {}
 
   /**
-   * Handles one JSON-RPC message.
-   * @returns null for a notification
-   * @throws InvalidRpcEnvelope 400
+   * Handles one message and records it in the audit log.
+   * @throws InvalidRpcEnvelope, McpSessionRequired 400, McpSessionNotFound 404, McpSessionOfAnotherKey 403;
+   *   RateLimitedError for one session too many; UnavailableError
    */
-  async exchange(caller: ApiKeyCaller, body: unknown): Promise<RpcResponse | null> {
-    const call = readCall(body);
-    const response = handle(call);
-    await this.recordCall(caller, call, response);
-    return response;
+  async exchange(caller: ApiKeyCaller, message: McpMessage): Promise<McpReply> {
+    const call = readCall(message.body);
+    try {
+      const reply = await this.handle(caller, call, message);
+      await this.recordCall(caller, call);
+      return reply;
+    } catch (error) {
+      await this.recordCall(caller, call, codeOf(error));
+      if (!(error instanceof RpcMethodFailed)) throw error;
+      const { code, message: text, data, status } = error;
+      return { status, body: toErrorResponse(call.id, { code, message: text, ...(data && { data }) }) };
+    }
+  }
+
+  private async handle(caller: ApiKeyCaller, call: RpcCall, message: McpMessage): Promise<McpReply> {
+    const generation = generationOf(message.headers, call);
+    if (generation === 'stateless') checkStateless(message.headers, call);
+    else await this.useSession(caller, call, message);
+    if (call.id === null) return { status: 202 };
+    const result = await this.methods.call(caller, call, generation);
+    const opens = message.path === 'sse' && isHandshake(call, generation);
+    const sessionId = opens ? await this.sessions.open(caller.keyId) : undefined;
+    return { status: 200, body: toResultResponse(call.id, result), sessionId };
+  }
+
+  /** A session is needed on /mcp/sse; on /mcp/message it is checked when it is named. */
+  private async useSession({ keyId }: ApiKeyCaller, call: RpcCall, message: McpMessage): Promise<void> {
+    if (call.method === INITIALIZE) return;
+    if (message.path === 'sse') return this.sessions.use(keyId, message.headers['mcp-session-id']);
+    if (message.sessionId !== undefined) await this.sessions.use(keyId, message.sessionId);
   }
 
   /** Records the method only: the rest of a call may contain anything. */
-  private recordCall(caller: ApiKeyCaller, call: RpcCall, response: RpcResponse | null): Promise<void> {
+  private recordCall(caller: ApiKeyCaller, call: RpcCall, failure?: string): Promise<void> {
     const method = call.method.slice(0, MAX_METHOD);
-    const failure = response && 'error' in response ? response.error.message : undefined;
     const result = failure === undefined ? 'success' : 'failure';
     const resource = { type: 'mcp', name: method };
     const written = this.audit.recordDirect(caller, 'mcp.request', resource, { method }, result, failure);
@@ -72,19 +87,11 @@ export class McpService {
   }
 }
 
-function handle({ id, method }: RpcCall): RpcResponse | null {
-  if (id === null) return null;
-  try {
-    return toResultResponse(id, callMethod(method));
-  } catch (error) {
-    if (error instanceof RpcMethodFailed) return toErrorResponse(id, { code: error.code, message: error.message });
-    throw error;
-  }
-}
+const isHandshake = ({ method }: RpcCall, generation: Generation): boolean =>
+  generation === 'handshake' && method === INITIALIZE;
 
-/** Calls a method. @throws RpcMethodFailed for an unknown method, tool, resource or prompt */
-function callMethod(name: string): object {
-  const method = METHODS.get(name);
-  if (method === undefined) throw new RpcMethodFailed(RPC_CODES.unknownMethod, 'Method not found');
-  return method();
+/** Returns a code for the audit log, which has no text that a caller wrote. */
+function codeOf(error: unknown): string {
+  if (error instanceof RpcMethodFailed) return error.reason;
+  return error instanceof DomainError ? error.code : 'internal_error';
 }

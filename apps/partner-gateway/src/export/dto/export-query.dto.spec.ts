@@ -1,16 +1,18 @@
 import { readExportQuery } from './export-query.dto.js';
 
 const ORG = 'A0EEBC99-9c0b-4ef8-bb6d-6bb9bd380a11';
-const read = (query: Record<string, unknown>) => readExportQuery(query, 100);
+const read = (query: Record<string, unknown>) => readExportQuery(query, { defaultLimit: 100 });
+const readWithSites = (query: Record<string, unknown>) => readExportQuery(query, { defaultLimit: 100, hasSites: true });
 
 describe('readExportQuery', () => {
   it('applies defaults', () => {
-    expect(read({})).toEqual({ orgId: null, updatedSince: null, cursor: null, limit: 100 });
+    expect(read({})).toEqual({ orgId: null, siteId: null, updatedSince: null, cursor: null, limit: 100 });
   });
 
   it('normalizes values', () => {
     expect(read({ orgId: ORG, updatedSince: '2026-03-01T13:00:00+02:00', cursor: 'a.b', limit: '500' })).toEqual({
       orgId: ORG.toLowerCase(),
+      siteId: null,
       updatedSince: '2026-03-01T11:00:00.000Z',
       cursor: 'a.b',
       limit: 500,
@@ -35,5 +37,17 @@ describe('readExportQuery', () => {
     [{ cursor: 'x'.repeat(4097) }, 'invalid_partner_export_cursor'],
   ])('%j is 400 %s', (query, code) => {
     expect(() => read(query)).toThrow(expect.objectContaining({ status: 400, code }));
+  });
+
+  it('reads siteId for resources of sites only', () => {
+    expect(readWithSites({ siteId: ORG }).siteId).toBe(ORG.toLowerCase());
+    for (const siteId of ['x', '', [ORG, ORG]]) {
+      expect(() => readWithSites({ siteId })).toThrow(
+        expect.objectContaining({ code: 'invalid_partner_export_query' }),
+      );
+    }
+    expect(() => readWithSites({ color: 'x' })).toThrow(
+      expect.objectContaining({ code: 'invalid_partner_export_query' }),
+    );
   });
 });

@@ -4,6 +4,7 @@ import { InvalidExportCursor, InvalidExportPagination, InvalidExportQuery } from
 /** A validated query; absent parameters are null. */
 export interface ExportQuery {
   orgId: string | null;
+  siteId: string | null;
   /** UTC, milliseconds. */
   updatedSince: string | null;
   cursor: string | null;
@@ -19,23 +20,28 @@ const PARAMETERS = new Set(['orgId', 'updatedSince', 'cursor', 'limit']);
  * @throws InvalidExportQuery, InvalidExportPagination, InvalidExportCursor
  * @see docs/reference/partner-interface.md
  */
-export function readExportQuery(raw: Readonly<Record<string, unknown>>, defaultLimit: number): ExportQuery {
+export function readExportQuery(
+  raw: Readonly<Record<string, unknown>>,
+  { defaultLimit, hasSites }: { defaultLimit: number; hasSites?: boolean },
+): ExportQuery {
   for (const [name, value] of Object.entries(raw)) {
-    if (!PARAMETERS.has(name)) throw new InvalidExportQuery(`Unknown parameter ${JSON.stringify(name.slice(0, 64))}`);
+    const isKnown = PARAMETERS.has(name) || (name === 'siteId' && hasSites === true);
+    if (!isKnown) throw new InvalidExportQuery(`Unknown parameter ${JSON.stringify(name.slice(0, 64))}`);
     if (typeof value !== 'string') throw new InvalidExportQuery(`${name} must be given once`);
   }
   const given = raw as Readonly<Record<string, string | undefined>>;
   return {
-    orgId: readOrgId(given.orgId),
+    orgId: readId('orgId', given.orgId),
+    siteId: readId('siteId', given.siteId),
     cursor: readCursor(given.cursor),
     updatedSince: readUpdatedSince(given.updatedSince),
     limit: readLimit(given.limit, defaultLimit),
   };
 }
 
-function readOrgId(text: string | undefined): string | null {
+function readId(name: string, text: string | undefined): string | null {
   if (text === undefined) return null;
-  if (!isUuid(text)) throw new InvalidExportQuery('orgId must be a UUID');
+  if (!isUuid(text)) throw new InvalidExportQuery(`${name} must be a UUID`);
   return text.toLowerCase();
 }
 

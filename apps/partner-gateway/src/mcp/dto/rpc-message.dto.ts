@@ -1,7 +1,10 @@
-import { type ApiBodyOptions, type ApiResponseOptions } from '@nestjs/swagger';
+import { type ApiBodyOptions, type ApiHeaderOptions, type ApiResponseOptions } from '@nestjs/swagger';
 
-const JSONRPC = { type: 'string', enum: ['2.0'] };
-const ID = { oneOf: [{ type: 'string' }, { type: 'number' }] };
+const JSONRPC = { type: 'string', enum: ['2.0'], description: 'Version of JSON-RPC' };
+const ID = {
+  oneOf: [{ type: 'string' }, { type: 'number' }],
+  description: 'Id of the request, which the response repeats',
+};
 
 /** OpenAPI descriptions of the JSON-RPC messages; the protocol defines them, so they have no DTO class. */
 export const RPC_REQUEST: ApiBodyOptions = {
@@ -9,7 +12,12 @@ export const RPC_REQUEST: ApiBodyOptions = {
   schema: {
     type: 'object',
     required: ['jsonrpc', 'method'],
-    properties: { jsonrpc: JSONRPC, id: ID, method: { type: 'string' }, params: { type: 'object' } },
+    properties: {
+      jsonrpc: JSONRPC,
+      id: ID,
+      method: { type: 'string', description: 'Method, such as `tools/call`' },
+      params: { type: 'object', description: 'Parameters of the method' },
+    },
     example: { jsonrpc: '2.0', id: 1, method: 'tools/list' },
   },
 };
@@ -22,17 +30,36 @@ export const RPC_RESPONSE: ApiResponseOptions = {
     properties: {
       jsonrpc: JSONRPC,
       id: { ...ID, nullable: true },
-      result: { type: 'object', additionalProperties: true },
+      result: { type: 'object', additionalProperties: true, description: 'Result of the method; absent with an error' },
       error: {
         type: 'object',
+        description: 'Why the method failed; absent with a result',
         required: ['code', 'message'],
         properties: {
-          code: { type: 'integer' },
-          message: { type: 'string' },
-          data: { type: 'object', additionalProperties: true },
+          code: { type: 'integer', description: 'Code of JSON-RPC or MCP' },
+          message: { type: 'string', description: 'Explains the error' },
+          data: {
+            type: 'object',
+            additionalProperties: true,
+            description: '`code` of the refusal, `fieldErrors` of arguments',
+          },
         },
       },
     },
     example: { jsonrpc: '2.0', id: 1, result: { tools: [] } },
   },
+};
+
+export const MCP_VERSION_HEADER: ApiHeaderOptions = {
+  name: 'MCP-Protocol-Version',
+  required: false,
+  description: '`2026-07-28` for messages without a handshake, with `Mcp-Method` and `Mcp-Name`',
+  schema: { type: 'string' },
+};
+
+export const MCP_SESSION_HEADER: ApiHeaderOptions = {
+  name: 'Mcp-Session-Id',
+  required: false,
+  description: 'The session that `initialize` opened; it ends 11 minutes after its last use',
+  schema: { type: 'string', pattern: '^mcp_[A-Za-z0-9_-]{32}$' },
 };
