@@ -1,0 +1,5 @@
+export default {
+  displayName: 'sdk',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};
