@@ -1,0 +1,3 @@
+export * from './simulate-agents.js';
+export * from './simulated-agent.js';
+export * from './simulation.js';
