@@ -48,7 +48,38 @@ function sectionsOfExample() {
 describe('docker-compose.yml', () => {
   it('runs the three stores, the five services with their migrations, and the edge', () => {
     const expected = ['postgres', 'valkey', 'nats', 'streams', 'edge', ...serviceNames, ...migrationNames];
-    assert.deepEqual(Object.keys(compose.services).sort(), expected.sort());
+    const started = Object.keys(compose.services).filter((name) => !compose.services[name].profiles);
+    assert.deepEqual(started.sort(), expected.sort());
+  });
+
+  it('starts a mail catcher, Prometheus and Grafana by profile, in fixed versions', () => {
+    const optional = Object.entries(compose.services).filter(([, { profiles }]) => profiles);
+    assert.deepEqual(Object.fromEntries(optional.map(([name, { profiles }]) => [name, profiles])), {
+      mailpit: ['mail'],
+      prometheus: ['observability'],
+      grafana: ['observability'],
+    });
+    for (const [name, { image }] of optional) assert.match(image, /:v?\d+\.\d+(\.\d+)?$/, name);
+  });
+
+  it('mounts files and folders of the repository that exist', () => {
+    const mounts = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes);
+    const sources = mounts.map((mount) => mount.split(':')[0]).filter((source) => source.startsWith('./'));
+    assert.deepEqual(
+      sources.filter((source) => !fs.existsSync(path.join(ROOT, source))),
+      [],
+    );
+  });
+
+  it('reads the metrics of each service and evaluates the alerts', () => {
+    const { rule_files: rules, scrape_configs: jobs } = parse(read('deploy/prometheus.yml'));
+    const targets = jobs.map(({ job_name: job, dns_sd_configs: [{ names, type, port }] }) => [job, names, type, port]);
+    assert.deepEqual(
+      targets,
+      serviceNames.map((name) => [name, [name], 'A', Number(compose.services[name].environment.PORT)]),
+    );
+    assert.deepEqual(rules, ['alerts.yml']);
+    assert.ok(compose.services.prometheus.volumes.includes('./deploy/alerts.yml:/etc/prometheus/alerts.yml:ro'));
   });
 
   it('has a health check for everything that stays', () => {
@@ -146,7 +177,7 @@ describe('docker-compose.yml', () => {
   it('gives each NATS login its permissions, and refuses to start NATS with an empty password', () => {
     const config = read('deploy/nats/nats.conf');
     const permissions = Object.keys(JSON.parse(read('deploy/nats/permissions.json')));
-    assert.deepEqual(permissions, [...serviceNames, 'events-publisher']);
+    assert.deepEqual(permissions, [...serviceNames, 'events-publisher', 'records-publisher']);
     for (const login of permissions) {
       const line = `{ user: ${login}, password: $NATS_${prefixOf(login)}_PASSWORD, permissions: $${login} }`;
       assert.ok(config.includes(line), line);
@@ -209,7 +240,6 @@ describe('the edge of docker compose', () => {
   });
 });
 
-/** identity keeps the optional dependencies: the binaries of sharp are some. */
 describe('the Dockerfile', () => {
   it('has a target for each service, not run by root, with a health check and its own manifest', () => {
     for (const name of serviceNames) {
@@ -219,13 +249,12 @@ describe('the Dockerfile', () => {
       assert.match(stage, /^FROM service AS /, name);
       assert.match(stage, new RegExp(`CMD \\["node", "apps/${name}/dist/main.js"\\]`), name);
       assert.match(stage, new RegExp(`ENV PORT=${environment.PORT}\\b`), name);
-      assert.match(
-        stageOf(`${name}-packages`),
-        new RegExp(`npm ci --omit=dev${name === 'identity' ? '' : ' --omit=optional'} --workspace @rmm/${name}\\b`),
-      );
+      assert.match(stageOf('production-packages'), new RegExp(`--workspace @rmm/${name}\\s`), name);
       assert.equal(JSON.parse(read(`apps/${name}/package.json`)).name, `@rmm/${name}`);
     }
     const shared = stageOf('service');
+    assert.match(shared, /^COPY --from=production-packages /m);
+    assert.match(stageOf('production-packages'), /npm ci --omit=dev --workspace/);
     assert.match(shared, /^USER node$/m);
     assert.match(shared, /^HEALTHCHECK .*CMD \[/m);
   });
