@@ -19,7 +19,7 @@ const fleet = (args, env = {}) =>
   });
 
 const BENCHES =
-  /'load' is invalid for argument 'name'\. Allowed choices are api-key, heartbeats, http, lists, login, outbox, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
+  /'load' is invalid for argument 'name'\. Allowed choices are api-key, devices, heartbeats, http, import, imports, lists, login, outbox, partner-export, posture, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
 const ID = '00000000-0000-4000-8000-000000000000';
 const REFUSED = [
   [['nope'], /unknown command 'nope'/],
@@ -36,6 +36,7 @@ const REFUSED = [
   [['bench'], /missing required argument 'name'/],
   [['bench', 'load'], BENCHES],
   [['bench', 'http', '--jsn'], /unknown option '--jsn'/],
+  [['bench', 'partner-export', '--size', '5'], /whole number from 10000 to 1000000/],
   [['test', 'nope'], /There is no part "nope"/],
   [['emit', 'alert.triggered'], /--org <id>' not specified/],
   [['emit', 'alert.triggered', '--org', 'nope'], /--org must be the id of an organization, got "nope"/],

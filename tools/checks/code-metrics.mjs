@@ -198,7 +198,7 @@ function commitSubjects() {
 
 const dependencies = product.flatMap((one) => one.dependencies);
 const apiKey = createApiKeyPath();
-const notLauncher = /^tools\/(bench|checks|eslint)\//;
+const notLauncher = /^tools\/(agent-simulator|bench|checks|eslint)\//;
 const rows = [
   ['Files, lines (apps and libs)', shown({ files: product.length, lines: sum(product.map((one) => one.lines)) })],
   ['Function lines, median / p90 / max', spread(product.flatMap((one) => one.functions))],
@@ -240,7 +240,7 @@ const rows = [
     }),
   ],
   [
-    'Launcher (`tools` without benchmarks, checks and lint rules)',
+    'Launcher (`tools` without benchmarks, checks, lint rules and agent simulator)',
     shown(
       linesBelow(
         'tools',

@@ -35,6 +35,7 @@ describe('the edge', () => {
     { prefix: '/api/v1/one', service: 'identity' },
     { prefix: '/api/v1/pair', service: 'provisioning' },
     { prefix: '/api/v1/down', service: 'credentials' },
+    { prefix: '/pages', service: 'credentials' },
   ];
   const upstreams = [];
   let edge;
@@ -97,6 +98,9 @@ describe('the edge', () => {
     assert.equal(reply.status, 503);
     assert.equal(reply.headers.get('retry-after'), '1');
     assert.equal((await reply.json()).code, 'service_unavailable');
+    const page = await get('/pages/login', { accept: 'text/html' });
+    assert.equal(page.status, 503);
+    assert.match(await page.text(), /unavailable for a moment/);
   });
 
   it('adds the peer to X-Forwarded-For and keeps what was there', async () => {
@@ -188,12 +192,24 @@ describe('the edge', () => {
     assert.equal(checks.credentials, 'down');
   });
 
-  it('redirects the root to the docs, and explains a mail link that is opened in a browser', async () => {
+  it('redirects the root to the docs, and names both in a browser that opens an unknown path', async () => {
     const root = await fetch(`${edge.url}/`, { redirect: 'manual' });
     assert.deepEqual([root.status, root.headers.get('location')], [302, '/docs']);
     const link = await get('/accept-invite?token=abc', { accept: 'text/html' });
     assert.equal(link.status, 404);
-    assert.match(await link.text(), /POST \/api\/v1\/auth\/accept-invite/);
+    assert.match(await link.text(), /\/account.*\/docs/);
+  });
+
+  it('has no OAuth metadata, and says so in JSON whatever is accepted', async () => {
+    for (const path of [
+      'oauth-protected-resource',
+      'oauth-protected-resource/api/v1/mcp/sse',
+      'oauth-authorization-server',
+    ]) {
+      const reply = await get(`/.well-known/${path}`, { accept: 'text/html' });
+      assert.equal(reply.status, 404);
+      assert.equal((await reply.json()).code, 'not_found');
+    }
   });
 
   it('responds 400 to a peer that does not speak HTTP', async () => {
@@ -202,5 +218,12 @@ describe('the edge', () => {
     const reply = await new Promise((resolve) => socket.once('data', (bytes) => resolve(bytes.toString())));
     assert.match(reply, /^HTTP\/1\.1 400/);
     assert.equal((await get('/health/live')).status, 200);
+  });
+
+  it('responds 431 with the body of every error to headers of more than 16 KB', async () => {
+    const reply = await get('/health/live', { 'x-long': 'a'.repeat(17 * 1024) });
+    assert.equal(reply.status, 431);
+    const { code, requestId } = await reply.json();
+    assert.deepEqual([code, requestId], ['request_headers_too_large', reply.headers.get('x-request-id')]);
   });
 });

@@ -138,11 +138,13 @@ describe('the launcher', () => {
   it('restarts one service and leaves the others', async () => {
     const before = (await fixture.status()).services;
     const restarted = await fixture.fleet('restart', 'credentials');
-    assert.equal(restarted.status, 0, restarted.stderr);
+    const log = () => fs.readFileSync(path.join(fixture.dir, 'data/dev/log/fleet.log'), 'utf8');
+    assert.equal(restarted.status, 0, restarted.stderr + log());
     const after = (await fixture.status()).services;
     assert.deepEqual(
       before.map(({ pid }, i) => pid !== after[i].pid),
       [false, true, false, false, false],
+      log(),
     );
   });
 

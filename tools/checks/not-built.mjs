@@ -68,14 +68,18 @@ function permissions() {
   );
 }
 
+/** Scopes that open tools of MCP; the routes of MCP name only the scope that all its tools need. */
+const toolScopes = () => new Set(quoted(read('apps/partner-gateway/src/mcp/tools/tool-access.policy.ts')));
+
 function scopeTable(scopes, decorators, files) {
   const opened = routesBy(decorators, files);
+  const tools = toolScopes();
   const rows = scopes.map((scope) => {
     const list = opened
       .get(scope)
       ?.map((route) => `\`${route}\``)
       .join(', ');
-    return `| \`${scope}\` | ${list ?? 'nothing yet'} |`;
+    return `| \`${scope}\` | ${list ?? (tools.has(scope) ? 'tools of `POST /mcp/*`' : 'nothing yet')} |`;
   });
   return ['| Scope | Routes |', '| --- | --- |', ...rows].join('\n');
 }
@@ -98,7 +102,9 @@ export function blocks() {
   const publishers = new Map(
     [...files].filter(([file]) => file.startsWith('apps/') && !file.includes('event-catalog')),
   );
-  const unpublished = eventTypes.filter((type) => !textOf(publishers, () => true).includes(`type: '${type}'`));
+  // The type of a message, or of the parameter with which its message is built.
+  const published = textOf(publishers, () => true);
+  const unpublished = eventTypes.filter((type) => !new RegExp(`(?:type:|\\|) '${type}'`).test(published));
   return [
     ['keys.md', 'api-key-scopes', scopeTable(scopesOf('API_KEY_SCOPES'), ['AcceptsApiKey'], files)],
     ['keys.md', 'partner-scopes', scopeTable(scopesOf('PARTNER_SCOPES'), ['PartnerKey'], files)],

@@ -1,5 +1,13 @@
 /** Decorators of @rmm/access that declare which credential a route requires. */
-export const ROUTE_ACCESS = ['RequirePermission', 'SignedIn', 'Public', 'AcceptsApiKey', 'PartnerKey', 'AgentToken'];
+export const ROUTE_ACCESS = [
+  'RequirePermission',
+  'SignedIn',
+  'Public',
+  'AcceptsApiKey',
+  'PartnerKey',
+  'AgentToken',
+  'ScimToken',
+];
 
 /** Decorators of @nestjs/common that declare a route. */
 const ROUTES = ['Get', 'Post', 'Put', 'Patch', 'Delete', 'Head', 'Options', 'All', 'Search', 'Sse'];

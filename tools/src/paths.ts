@@ -18,7 +18,6 @@ export const STATE_FILE = path.join(FLEET_DIR, 'state.json');
 export const SECRETS_FILE = path.join(FLEET_DIR, 'secrets.json');
 /** Exists while webhooks may be sent to this machine. */
 export const LOCAL_RECEIVERS_FILE = path.join(FLEET_DIR, 'local-receivers');
-export const LAUNCHER_LOG = path.join(LOG_DIR, 'fleet.log');
 
 export const logFileOf = (process: string): string => path.join(LOG_DIR, `${process}.log`);
 

@@ -20,6 +20,7 @@ export class FleetFixture {
       fs.writeFileSync(path.join(this.dir, 'apps', name, 'package.json'), '{"type":"module"}');
       fs.writeFileSync(main, `import ${JSON.stringify(dummy)};\n`);
     }
+    this.preferOwnPorts(port + 1);
     const { DATABASE_URL, REDIS_URL, NATS_URL, ...inherited } = process.env;
     this.env = {
       ...inherited,
@@ -28,6 +29,15 @@ export class FleetFixture {
       FLEET_TOOLS_DIR: TOOLS_DIR,
       FLEET_PORT: String(port),
     };
+  }
+
+  /** Sets the ports of the first start: a fleet of another check must not take one while its service restarts. */
+  preferOwnPorts(first) {
+    const ports = Object.fromEntries(SERVICE_NAMES.map((name, i) => [name, first + i]));
+    const dir = path.join(this.dir, 'data/dev');
+    fs.mkdirSync(dir, { recursive: true });
+    const state = { phase: 'stopped', records: [], ports, externalStores: [], services: [] };
+    fs.writeFileSync(path.join(dir, 'state.json'), JSON.stringify(state));
   }
 
   /** Runs `./fleet <args>` to its end. */

@@ -13,17 +13,17 @@ export function benchmarkNames(): string[] {
 }
 
 /** Runs `bench/benchmarks/<name>.mjs` with throw-away stores. Standard output belongs to the benchmark. */
-export async function bench(name: string, { json, quick }: { json?: boolean; quick?: boolean }): Promise<number> {
+export async function bench(name: string, options: Record<string, string | number | true>): Promise<number> {
   const temporary = createTemporaryGroup();
-  const { group } = temporary;
-  onSignal(() => group.release());
+  onSignal(() => temporary.group.release());
   try {
     await build(PROJECTS, console.error);
     const env = { TEST_STORES: await startThrowawayStores(temporary, console.error) };
-    const args = [path.join(BENCHMARKS, `${name}.mjs`), ...(json ? ['--json'] : []), ...(quick ? ['--quick'] : [])];
-    return await group.run(process.execPath, args, { cwd: ROOT, env });
+    const flags = Object.entries(options).map(([key, value]) => (value === true ? `--${key}` : `--${key}=${value}`));
+    const args = [path.join(BENCHMARKS, `${name}.mjs`), ...flags];
+    return await temporary.group.run(process.execPath, args, { cwd: ROOT, env });
   } finally {
-    await group.release();
+    await temporary.group.release();
   }
 }
 

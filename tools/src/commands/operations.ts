@@ -1,20 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { generate } from 'otplib';
 import { dim, FleetError, say } from '../console.js';
+import { load } from '../doctor/built-code.js';
 import type { ServiceName } from '../fleet/services.js';
 import { type FleetSummary, getRunningFleet } from '../fleet/state.js';
 import type { Message } from '../mailbox/mailbox.js';
-import { FLEET_DIR, readJson, ROOT, writeAtomically } from '../paths.js';
+import { FLEET_DIR, readJson, writeAtomically } from '../paths.js';
 import { build } from '../processes/run.js';
 import { withNats, withPostgres } from '../stores/clients.js';
 
 const UUID = /^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 const MAX_MESSAGES = 20;
 const SEED_FILE = path.join(FLEET_DIR, 'seed.json');
-
-const load = <T>(file: string) => import(pathToFileURL(path.join(ROOT, file)).href) as Promise<T>;
 
 /** Prints the addresses as shell variables, for `eval "$(./fleet env)"`, psql and the like. They contain passwords. */
 export function env(): void {
@@ -43,21 +41,21 @@ export async function mailbox(address: string | undefined): Promise<void> {
 /** Fills the running fleet with the demo of libs/testing. A second call prints the logins again. */
 export async function seed(): Promise<void> {
   const { summary } = getRunningFleet();
-  const previous = readJson<{ lines: string[] }>(SEED_FILE);
-  if (previous && !previous.lines.length) {
-    throw new FleetError('An earlier seed was interrupted. Start again with: ./fleet down, reset, up, seed');
+  let lines = readJson<string[]>(SEED_FILE);
+  if (lines?.length === 0) {
+    throw new FleetError('An earlier seed was interrupted. Start again with: ./fleet down, reset --yes, up, seed');
   }
-  if (!previous) {
+  if (!lines) {
     await build(['libs/testing/tsconfig.lib.json']);
-    writeAtomically(SEED_FILE, JSON.stringify({ lines: [] }));
+    writeAtomically(SEED_FILE, JSON.stringify([]));
     type Demo = { seedDemo: (fleet: FleetSummary) => Promise<string[]> };
     const { seedDemo } = await load<Demo>('libs/testing/dist/seed-demo.js');
-    const lines = await seedDemo(summary).catch((error: Error) => {
+    lines = await seedDemo(summary).catch((error: Error) => {
       throw new FleetError(`The seed was interrupted. ${error.message}`);
     });
-    writeAtomically(SEED_FILE, JSON.stringify({ lines }));
+    writeAtomically(SEED_FILE, JSON.stringify(lines));
   }
-  console.log(readJson<{ lines: string[] }>(SEED_FILE)?.lines.join('\n'));
+  console.log(lines.join('\n'));
 }
 
 export async function emit(type: string, { org, data }: { org: string; data: object }): Promise<void> {

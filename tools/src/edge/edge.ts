@@ -2,14 +2,17 @@ import getPort, { portNumbers } from 'get-port';
 import { createProxyServer } from 'httpxy';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import fs from 'node:fs';
 import http, { type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import path from 'node:path';
+import type { Duplex } from 'node:stream';
 import { isReady, SERVICE_NAMES, type ServiceInstance, type ServiceName } from '../fleet/services.js';
-import { ROOT } from '../paths.js';
+import { readJson, ROOT } from '../paths.js';
 
 /** A refused body up to this length is read to its end; then the connection can be used again. */
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
+
+/** Longer than clients keep an idle connection, so that none is closed while a request is on its way. */
+const KEEP_ALIVE_MS = 75_000;
 
 const HEADERS = {
   'x-frame-options': 'DENY',
@@ -17,17 +20,21 @@ const HEADERS = {
   'content-security-policy': "default-src 'self'",
   'x-content-type-options': 'nosniff',
 };
-const NOT_FOUND = { error: 'Not Found', message: 'No service has this path.', code: 'not_found' };
-const UNAVAILABLE = { error: 'Service temporarily unavailable', code: 'service_unavailable' };
-const LINK_TEXT = `This link belongs to the web application, which is not part of this project.
-Send the token of the address to the API: POST /api/v1/auth/accept-invite, verify-email or reset-password. See /docs.
-`;
+const ERRORS = {
+  400: { error: 'Bad Request', code: 'bad_request' },
+  404: { error: 'Not Found', message: 'No service has this path.', code: 'not_found' },
+  431: { error: 'Request headers and URL are larger than 16 KB', code: 'request_headers_too_large' },
+  503: { error: 'Service temporarily unavailable', code: 'service_unavailable' },
+};
+const NOT_FOUND_TEXT =
+  'No service has this path. The account pages are below /account, the API documentation is at /docs.\n';
+const UNAVAILABLE_TEXT = 'This page is unavailable for a moment. Please load it again.\n';
 
 export type Upstream = Pick<ServiceInstance, 'service' | 'port' | 'state'>;
 export type Route = { prefix: string; service: ServiceName };
 
 export const readRoutes = (): Route[] =>
-  (JSON.parse(fs.readFileSync(path.join(ROOT, 'deploy/routes.json'), 'utf8')) as { routes: Route[] }).routes;
+  readJson<{ routes: Route[] }>(path.join(ROOT, 'deploy/routes.json'))?.routes ?? [];
 
 /** Returns a function that finds the service of a path: the longest prefix wins, and a prefix ends at a slash. */
 export function createRouter(routes: readonly Route[]): (target: string) => ServiceName | null {
@@ -71,7 +78,8 @@ export async function startEdge(
     }
     request.unpipe();
     request.resume();
-    sendError(response, requestId, 503, UNAVAILABLE);
+    if (isNavigation(request)) return sendText(response, 503, UNAVAILABLE_TEXT, { 'retry-after': '1' });
+    sendError(response, requestId, 503);
   };
 
   const edge = await serveNear(preferredPort, (request, response) => {
@@ -83,16 +91,37 @@ export async function startEdge(
     if (target === '/health/live') return sendJson(response, 200, { status: 'ok' });
     if (target === '/health/ready') return void sendReadiness(response, instances);
     if (target === '/') return void response.writeHead(302, { location: '/docs' }).end();
-    const isBrowser = request.headers.accept?.includes('text/html') && !target.startsWith('/api/');
-    if (!isBrowser) return sendError(response, requestId, 404, NOT_FOUND);
-    response.writeHead(404, { ...HEADERS, 'content-type': 'text/plain; charset=utf-8' }).end(LINK_TEXT);
+    // Clients of MCP look for OAuth metadata there and expect JSON.
+    if (!isNavigation(request) || target.startsWith('/.well-known/')) return sendError(response, requestId, 404);
+    sendText(response, 404, NOT_FOUND_TEXT);
   });
+  edge.server.keepAliveTimeout = KEEP_ALIVE_MS;
+  edge.server.on('clientError', refuseUnparsed);
   edge.server.requestTimeout = 0; // an upload of 150 MB may take its time; the services have limits of their own
   return edge;
 }
 
+/** Responds to a request that the HTTP parser refused, for which there is no response object. */
+function refuseUnparsed(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (!socket.writable) return void socket.destroy();
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
+  const requestId = randomUUID();
+  const text = JSON.stringify(errorBody(status, requestId));
+  const head = `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n`;
+  const length = `Content-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nConnection: close\r\n\r\n`;
+  socket.end(head + length + text);
+}
+
 const isBodyless = ({ method = '', headers }: IncomingMessage): boolean =>
   ['GET', 'HEAD'].includes(method) && !headers['transfer-encoding'] && !Number(headers['content-length']);
+
+/** A user opens an address in a browser, outside of the API. */
+const isNavigation = ({ headers, url = '/' }: IncomingMessage): boolean =>
+  (headers.accept?.includes('text/html') ?? false) && !url.startsWith('/api/');
+
+function sendText(response: ServerResponse, status: number, text: string, headers = {}): void {
+  response.writeHead(status, { ...HEADERS, ...headers, 'content-type': 'text/plain; charset=utf-8' }).end(text);
+}
 
 /** The services trust the edge as a proxy: it keeps an incoming X-Forwarded-For and appends the peer. */
 function headersFor(request: IncomingMessage, requestId: string): Record<string, string> {
@@ -129,9 +158,13 @@ function sendJson(response: ServerResponse, status: number, body: object, header
   response.writeHead(status, { ...HEADERS, ...type, ...headers }).end(text);
 }
 
-function sendError(response: ServerResponse, requestId: string, status: number, body: Record<string, string>): void {
+function errorBody(status: keyof typeof ERRORS, requestId: string): object {
+  return { message: ERRORS[status].error, ...ERRORS[status], requestId };
+}
+
+function sendError(response: ServerResponse, requestId: string, status: keyof typeof ERRORS): void {
   const headers = { 'x-request-id': requestId, ...(status === 503 && { 'retry-after': '1' }) };
-  sendJson(response, status, { message: body['error'], ...body, requestId }, headers);
+  sendJson(response, status, errorBody(status, requestId), headers);
 }
 
 export type LocalHttpServer = Awaited<ReturnType<typeof serve>>;

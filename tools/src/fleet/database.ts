@@ -10,10 +10,10 @@ const LOGINS = SERVICES.flatMap(({ name, schema }) =>
   }),
 );
 
-export type FleetDatabase = Awaited<ReturnType<typeof prepareDatabase>>;
+export type FleetDatabase = ReturnType<typeof fleetDatabase>;
 
 /** Creates the database, the logins and the schemas that are missing, and sets the passwords (`<schema>.<role>`). */
-export async function prepareDatabase(adminUrl: string, passwords: Record<string, string>) {
+export async function prepareDatabase(adminUrl: string, passwords: Record<string, string>): Promise<FleetDatabase> {
   await withPostgres(adminUrl, async (client) => {
     const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
     if (!rowCount) await client.query(`CREATE DATABASE ${DATABASE} ENCODING 'UTF8' TEMPLATE template0`);
@@ -25,10 +25,7 @@ export async function prepareDatabase(adminUrl: string, passwords: Record<string
     });
     await client.query(statements.join(';\n'));
   });
-  const urlFor = (login?: string, password?: string): string => {
-    const url = Object.assign(new URL(adminUrl), { pathname: `/${DATABASE}` });
-    return String(login ? Object.assign(url, { username: login, password }) : url);
-  };
+  const database = fleetDatabase(adminUrl, passwords);
   const grants = [
     'REVOKE CREATE ON SCHEMA public FROM public',
     `REVOKE CONNECT ON DATABASE ${DATABASE} FROM public`,
@@ -40,7 +37,16 @@ export async function prepareDatabase(adminUrl: string, passwords: Record<string
       `GRANT USAGE ON SCHEMA ${schema} TO rmm_${schema}, rmm_${schema}_worker`,
     ]),
   ];
-  await withPostgres(urlFor(), (client) => client.query(grants.join(';\n')));
+  await withPostgres(database.url, (client) => client.query(grants.join(';\n')));
+  return database;
+}
+
+/** Returns the addresses of the database for the administrator and for the logins of each service. */
+export function fleetDatabase(adminUrl: string, passwords: Record<string, string>) {
+  const urlFor = (login?: string, password?: string): string => {
+    const url = Object.assign(new URL(adminUrl), { pathname: `/${DATABASE}` });
+    return String(login ? Object.assign(url, { username: login, password }) : url);
+  };
   const urlsOf = (name: ServiceName) => {
     const own = LOGINS.filter(({ service }) => service === name);
     const urls = own.map(({ schema, role, login }) => [role, urlFor(login, passwords[`${schema}.${role}`])]);

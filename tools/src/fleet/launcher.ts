@@ -1,40 +1,31 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { FleetError, say, step } from '../console.js';
+import { FleetError, say } from '../console.js';
 import { startEdge } from '../edge/edge.js';
 import { startMailbox } from '../mailbox/mailbox.js';
-import {
-  ensureDir,
-  FLEET_DIR,
-  LOCAL_RECEIVERS_FILE,
-  LOCK_FILE,
-  LOG_DIR,
-  logFileOf,
-  logNames,
-  MAILBOX_DIR,
-  ROOT,
-} from '../paths.js';
+import { ensureDir, FLEET_DIR, LOG_DIR, MAILBOX_DIR, ROOT } from '../paths.js';
 import { ProcessGroup } from '../processes/process-group.js';
-import { startTimeOf } from '../processes/process-record.js';
+import { identify } from '../processes/process-record.js';
 import { build, run, settleAll } from '../processes/run.js';
 import type { Supervision } from '../processes/supervised-process.js';
 import type { Store } from '../stores/store.js';
 import { openStores } from '../stores/stores.js';
 import { prepareDatabase } from './database.js';
+import { startLogRotation } from './logs.js';
 import { environmentOf, loadSecrets, natsUsers } from './service-environment.js';
 import { createInstances, describeServices, hasReplacedApps, type ServiceInstance } from './services.js';
 import {
+  allowLocalReceivers,
+  areLocalReceiversAllowed,
   emptyState,
   type FleetState,
   type FleetSummary,
-  hasLock,
   readState,
+  releaseLock,
   stopOrphans,
   takeLock,
   writeState,
 } from './state.js';
-
-const MAX_LOG_BYTES = 10 * 1024 * 1024;
 
 /** Starts everything of one fleet in order, and stops it in the opposite order. */
 export class Launcher {
@@ -42,13 +33,9 @@ export class Launcher {
   private group?: ProcessGroup;
   private instances: ServiceInstance[] = [];
   private readonly servers: { close(): Promise<void> }[] = [];
-  private closing: Promise<void> | null = null;
+  closing: Promise<void> | null = null;
 
-  constructor(private readonly options: { replicas: Partial<Record<string, number>>; localReceivers: boolean }) {}
-
-  get isClosing(): boolean {
-    return this.closing !== null;
-  }
+  constructor(private readonly options: { replicas: Record<string, number>; localReceivers?: boolean }) {}
 
   async start(): Promise<FleetSummary> {
     const requestedPort = readPort();
@@ -57,7 +44,7 @@ export class Launcher {
     await stopOrphans();
     ensureDir(MAILBOX_DIR, 0o700);
     startLogRotation();
-    allowLocalReceivers(this.options.localReceivers);
+    allowLocalReceivers(this.options.localReceivers ?? false);
     const secrets = loadSecrets();
     this.group = new ProcessGroup();
     const supervision: Supervision = { group: this.group, say, onChange: () => this.save() };
@@ -78,19 +65,20 @@ export class Launcher {
     Object.assign(ports, { edge: edge.port, mailbox: mailbox.port });
     this.save();
     // Services wait for the streams, so both are started together.
-    const starting = [createStreams(stores.nats.url), ...this.instances.map((instance) => instance.start())];
-    await step('services', settleAll(...starting));
+    say('starting the services');
+    await settleAll(createStreams(stores.nats.url), ...this.instances.map((instance) => instance.start()));
 
     this.state.phase = 'ready';
     this.state.summary = {
       baseUrl: edge.url,
       docsUrl: `${edge.url}/docs`,
+      accountUrl: `http://localhost:${edge.port}/account`,
       mailboxUrl: mailbox.url,
       databaseUrl: database.url,
       redisUrl: stores.redis.url,
       natsUrl: stores.nats.url,
       admin: { email: secrets.adminEmail, password: secrets.adminPassword },
-      localReceivers: this.options.localReceivers,
+      localReceivers: areLocalReceiversAllowed(),
       logs: path.relative(process.cwd(), LOG_DIR),
     };
     this.save();
@@ -103,41 +91,18 @@ export class Launcher {
 
   private save(): void {
     if (this.closing) return;
-    if (this.state.summary) this.state.summary.localReceivers = fs.existsSync(LOCAL_RECEIVERS_FILE);
-    const launcher = { pid: process.pid, start: startTimeOf(process.pid) ?? '' };
-    const records = this.group?.records ?? [];
-    writeState({ ...this.state, launcher, records, services: describeServices(this.instances) });
+    if (this.state.summary) this.state.summary.localReceivers = areLocalReceiversAllowed();
+    const running = { launcher: identify(process.pid), records: this.group?.records ?? [] };
+    writeState({ ...this.state, ...running, services: describeServices(this.instances) });
   }
 
   private async stopEverything(): Promise<void> {
+    say('stopping');
     await Promise.all(this.instances.map((instance) => instance.stop()));
     await Promise.all(this.servers.map((server) => server.close()));
     await this.group?.release();
-    if (!hasLock()) return; // another launcher runs: the state is its own
-    const { ports, externalStores } = this.state;
-    writeState({ ...emptyState(), ports, externalStores });
-    fs.rmSync(LOCK_FILE);
+    releaseLock(this.state);
   }
-}
-
-/** Sets what the next start of a service reads: whether webhooks may be sent to this machine. */
-export function allowLocalReceivers(isAllowed: boolean): void {
-  if (isAllowed) fs.writeFileSync(LOCAL_RECEIVERS_FILE, '');
-  else fs.rmSync(LOCAL_RECEIVERS_FILE, { force: true });
-}
-
-/** Limits each log to 10 MB: a larger one is copied to `<name>.log.old` and emptied, since its process keeps it open. */
-function startLogRotation(): void {
-  ensureDir(LOG_DIR, 0o700);
-  const rotate = () => {
-    for (const file of logNames().map(logFileOf)) {
-      if (fs.statSync(file).size <= MAX_LOG_BYTES) continue;
-      fs.copyFileSync(file, `${file}.old`);
-      fs.truncateSync(file);
-    }
-  };
-  rotate();
-  setInterval(rotate, 60_000).unref();
 }
 
 /** Creates the JetStream streams with the one login that may. */

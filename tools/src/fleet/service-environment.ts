@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import fs from 'node:fs';
 import path from 'node:path';
-import { LOCAL_RECEIVERS_FILE, MAILBOX_DIR, readJson, ROOT, SECRETS_FILE, writeAtomically } from '../paths.js';
+import { MAILBOX_DIR, readJson, ROOT, SECRETS_FILE, writeAtomically } from '../paths.js';
 import type { Stores } from '../stores/stores.js';
 import type { FleetDatabase } from './database.js';
 import { SERVICE_NAMES, type ServiceName, SERVICES } from './services.js';
+import { areLocalReceiversAllowed } from './state.js';
 
 /** Variables that the launcher sets, and npm's own; none of these is passed on from the shell. */
 const RESERVED =
@@ -47,9 +47,8 @@ function createSecrets() {
 
 /** Returns a NATS login for each service, restricted to the subjects of deploy/nats/permissions.json. */
 export function natsUsers({ nats }: FleetSecrets): object[] {
-  const file = path.join(ROOT, 'deploy/nats/permissions.json');
-  const permissions = JSON.parse(fs.readFileSync(file, 'utf8')) as Record<ServiceName, unknown>;
-  return SERVICE_NAMES.map((user) => ({ user, password: nats[user] ?? '', permissions: permissions[user] }));
+  const permissions = readJson<Record<ServiceName, unknown>>(path.join(ROOT, 'deploy/nats/permissions.json'));
+  return SERVICE_NAMES.map((user) => ({ user, password: nats[user] ?? '', permissions: permissions?.[user] }));
 }
 
 /** Returns the environment of one service. Variables of the shell override the defaults, not the addresses. */
@@ -57,13 +56,13 @@ export function environmentOf(service: ServiceName, context: EnvironmentContext)
   const { secrets, stores, database, portOf } = context;
   const urls = database.urlsOf(service);
   const natsLogin = stores.nats.isPrivate ? { username: service, password: secrets.nats[service] } : {};
-  const baseUrl = `http://127.0.0.1:${portOf('edge')}`;
-  const appUrl = `http://localhost:${portOf('edge')}`; // a relying party of passkeys must have a name, not an address
+  // Browsers use one name for API and pages: their cookies belong to it, and passkeys need a name instead of an address.
+  const publicUrl = `http://localhost:${portOf('edge')}`;
   return {
     NODE_ENV: 'development',
-    PUBLIC_API_URL: baseUrl,
-    PUBLIC_APP_URL: appUrl,
-    CORS_ORIGINS: `${appUrl},${baseUrl}`,
+    PUBLIC_API_URL: publicUrl,
+    PUBLIC_APP_URL: `${publicUrl}/account`,
+    CORS_ORIGINS: `${publicUrl},http://127.0.0.1:${portOf('edge')}`,
     TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
     IS_HOSTED: 'false',
     SECRETS_KEYRING: JSON.stringify({ [secrets.keyId]: secrets.key }),
@@ -82,8 +81,9 @@ export function environmentOf(service: ServiceName, context: EnvironmentContext)
 function defaultsOf(service: ServiceName, { secrets, portOf }: EnvironmentContext): Record<string, string> {
   const jwks = { JWKS_URL: `http://127.0.0.1:${portOf('identity')}/api/v1/auth/.well-known/jwks.json` };
   const pepper = { ENROLLMENT_KEY_PEPPER: secrets.enrollmentPepper };
-  const isAllowed = fs.existsSync(LOCAL_RECEIVERS_FILE);
-  const receivers: Record<string, string> = isAllowed ? { OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8,::1/128' } : {};
+  const receivers: Record<string, string> = areLocalReceiversAllowed()
+    ? { OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8,::1/128' }
+    : {};
   const openApi = SERVICE_NAMES.map((name) => `${name}=http://127.0.0.1:${portOf(name)}/openapi.json`).join(',');
   const defaults: Record<ServiceName, Record<string, string>> = {
     identity: {

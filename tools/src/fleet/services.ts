@@ -44,7 +44,7 @@ export type ServiceInstance = SupervisedProcess & { service: ServiceName; port: 
 /** Creates the instances with their ports: the services need each other's addresses before they start. */
 export async function createInstances(
   supervision: Supervision,
-  replicas: Partial<Record<string, number>>,
+  replicas: Record<string, number>,
   ports: Partial<Record<string, number>>,
   environmentOf: (service: ServiceName) => NodeJS.ProcessEnv,
 ): Promise<ServiceInstance[]> {

@@ -1,10 +1,18 @@
 import fs from 'node:fs';
 import { FleetError, say } from '../console.js';
-import { ensureDir, FLEET_DIR, LOCK_FILE, readJson, STATE_FILE, writeAtomically } from '../paths.js';
-import { isAlive, type ProcessRecord, startTimeOf, stopAll } from '../processes/process-record.js';
+import {
+  ensureDir,
+  FLEET_DIR,
+  LOCAL_RECEIVERS_FILE,
+  LOCK_FILE,
+  readJson,
+  STATE_FILE,
+  writeAtomically,
+} from '../paths.js';
+import { identify, isAlive, type ProcessRecord, stopAll } from '../processes/process-record.js';
 import type { ServiceStatus } from './services.js';
 
-type Url = 'baseUrl' | 'docsUrl' | 'mailboxUrl' | 'databaseUrl' | 'redisUrl' | 'natsUrl';
+type Url = 'accountUrl' | 'baseUrl' | 'docsUrl' | 'mailboxUrl' | 'databaseUrl' | 'redisUrl' | 'natsUrl';
 
 export interface FleetSummary extends Record<Url, string> {
   admin: { email: string; password: string };
@@ -50,6 +58,14 @@ export async function stopOrphans(): Promise<boolean> {
   return names.length > 0;
 }
 
+/** Sets what the next start of a service reads: whether webhooks may be sent to this machine. */
+export function allowLocalReceivers(isAllowed: boolean): void {
+  if (isAllowed) fs.writeFileSync(LOCAL_RECEIVERS_FILE, '');
+  else fs.rmSync(LOCAL_RECEIVERS_FILE, { force: true });
+}
+
+export const areLocalReceiversAllowed = (): boolean => fs.existsSync(LOCAL_RECEIVERS_FILE);
+
 export const lockOwner = (): FleetState['launcher'] | null => readJson(LOCK_FILE);
 
 /** Makes this process the only launcher of the data folder. @throws FleetError when another launcher runs */
@@ -58,7 +74,7 @@ export function takeLock(): void {
   const owner = lockOwner();
   const message = () => `The fleet is already running (pid ${lockOwner()?.pid}). See: ./fleet status`;
   if (isAlive(owner)) throw new FleetError(message());
-  fs.writeFileSync(draft, JSON.stringify({ pid: process.pid, start: startTimeOf(process.pid) }), { mode: 0o600 });
+  fs.writeFileSync(draft, JSON.stringify(identify(process.pid)), { mode: 0o600 });
   fs.rmSync(LOCK_FILE, { force: true });
   try {
     fs.linkSync(draft, LOCK_FILE); // fails when another launcher created it in the meantime
@@ -69,4 +85,9 @@ export function takeLock(): void {
   }
 }
 
-export const hasLock = (): boolean => lockOwner()?.pid === process.pid;
+/** Removes this process from the state file, and its lock. Does nothing when another launcher runs. */
+export function releaseLock({ ports, externalStores }: FleetState): void {
+  if (lockOwner()?.pid !== process.pid) return;
+  writeState({ ...emptyState(), ports, externalStores });
+  fs.rmSync(LOCK_FILE);
+}

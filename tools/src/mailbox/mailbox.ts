@@ -51,14 +51,21 @@ function isTo({ channel, to }: Message, requested: string): boolean {
   return [address, address.replaceAll(' ', '+')].includes(to.trim().toLowerCase());
 }
 
+const SANDBOX = 'allow-popups allow-popups-to-escape-sandbox';
+const STYLE =
+  ':root{color-scheme:light dark}body{max-width:60rem;margin:1rem auto;padding:0 1rem;font:1rem/1.5 system-ui,sans-serif}summary{padding:.5rem 0;cursor:pointer;overflow-wrap:anywhere}iframe{width:100%;height:26rem;border:1px solid;background:#fff}pre{white-space:pre-wrap;overflow-wrap:anywhere}';
+
 function renderPage(messages: readonly Message[]): string {
   const escape = (text: string) =>
     text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
   const entries = messages.map(({ channel, to, subject, text, html, sentAt }) => {
-    const preview = html ? `<iframe sandbox srcdoc="${escape(html)}" width="100%" height="320"></iframe>` : '';
+    // Links open in a tab of their own: the pages of the fleet refuse to be framed.
+    const source = escape(`<base target="_blank">${html ?? ''}`);
+    const preview = html ? `<iframe sandbox="${SANDBOX}" title="HTML" srcdoc="${source}"></iframe>` : '';
     const title = escape(`${sentAt} to ${to}: ${subject ?? channel}`);
-    return `<details><summary>${title}</summary><pre style="white-space: pre-wrap">${escape(text)}</pre>${preview}</details>`;
+    return `<details><summary>${title}</summary>${preview}<pre>${escape(text)}</pre></details>`;
   });
-  const form = '<form><input name="to" placeholder="address or number"> <button>Show</button></form>';
-  return `<!doctype html><meta charset="utf-8"><title>Mailbox</title>${form}${entries.join('\n') || 'Nothing was sent yet.'}`;
+  const form = '<form><label>Address or number <input name="to"></label> <button>Show</button></form>';
+  const body = entries.join('\n') || '<p>Nothing was sent yet.</p>';
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>Mailbox</title><style>${STYLE}</style><h1>Mailbox</h1>${form}${body}</html>`;
 }

@@ -2,7 +2,7 @@ import { execa } from 'execa';
 import fs from 'node:fs';
 import path from 'node:path';
 import { FleetError, ignore } from '../console.js';
-import { type ProcessRecord, startTimeOf, stopAll } from './process-record.js';
+import { identify, type ProcessRecord, stopAll } from './process-record.js';
 import type { WatchdogMessage } from './watchdog.js';
 
 export interface ProcessSpec {
@@ -60,13 +60,12 @@ export class ProcessGroup {
     const stdio = ['ignore', quiet ? 'ignore' : output, output] as const;
     const child = execa(command, args, { ...DETACHED, cwd, env, stdio });
     if (log !== null) fs.closeSync(log);
-    const { pid = 0 } = child;
-    const record = { name, pid, start: startTimeOf(pid) ?? '', signal, group: log === null };
-    this.running.set(pid, record);
+    const record = { name, ...identify(child.pid ?? 0), signal, group: log === null };
+    this.running.set(record.pid, record);
     this.notify(record);
     const ended = child.then(({ exitCode, signal: by, originalMessage }) => {
       started.ending = by ? `killed by ${by}` : exitCode === undefined ? `${originalMessage}` : `exit code ${exitCode}`;
-      this.running.delete(pid);
+      this.running.delete(record.pid);
       return exitCode ?? 1;
     });
     const started: RunningProcess = { record, ending: null, ended };

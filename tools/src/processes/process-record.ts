@@ -30,6 +30,9 @@ export function startTimeOf(pid: number): string | null {
   }
 }
 
+/** Returns what a process is recognized by later. */
+export const identify = (pid: number) => ({ pid, start: startTimeOf(pid) ?? '' });
+
 export function isAlive(record: Pick<ProcessRecord, 'pid' | 'start'> | null | undefined): boolean {
   return Boolean(record?.start) && startTimeOf(record?.pid ?? 0) === record?.start;
 }

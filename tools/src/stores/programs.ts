@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { FleetError } from '../console.js';
+import { FleetError, type Say } from '../console.js';
 import { ensureDir, ROOT, TOOLS_DIR } from '../paths.js';
 import { run } from '../processes/run.js';
 
@@ -61,7 +61,7 @@ export async function firstProgram(
  * Installs the locked packages of `tools/embedded/<name>`. They are not in the root manifest, because npm silently leaves
  * out optional packages whose `engines` does not fit. @returns the folder that contains node_modules
  */
-export function fetchNpmPackage(name: string, say: (line: string) => void): Promise<string> {
+export function fetchNpmPackage(name: string, say: Say): Promise<string> {
   const source = path.join(ROOT, 'tools/embedded', name);
   const lock = fs.readFileSync(path.join(source, 'package-lock.json'));
   const hash = createHash('sha256').update(lock).digest('hex').slice(0, 12);
@@ -75,9 +75,9 @@ export function fetchNpmPackage(name: string, say: (line: string) => void): Prom
 
 /**
  * Unpacks packages of a Debian or Ubuntu system with their missing dependencies, without installing them or root rights;
- * apt verifies signatures and hashes. @returns the folder; null where there is no apt
+ * apt verifies signatures and hashes. @returns one of their programs; null where there is no apt
  */
-export async function fetchDebianPackages(packages: readonly string[], say: (line: string) => void) {
+export async function fetchDebianPackages(program: string, packages: readonly string[], say: Say) {
   if (!findOnPath('apt-get') || !findOnPath('dpkg-deb')) return null;
   const root = await fetchOnce(`unpacked-${packages[0]}`, async (dir) => {
     say(`fetching ${packages[0]} from the system's package source (unpacked, not installed)`);
@@ -98,7 +98,7 @@ export async function fetchDebianPackages(packages: readonly string[], say: (lin
   });
   const entries = fs.readdirSync(root, { withFileTypes: true, recursive: true });
   const folders = entries.filter(({ name }) => /\.so(\.|$)/.test(name)).map(({ parentPath }) => parentPath);
-  return { root, env: { LD_LIBRARY_PATH: [...new Set(folders)].join(':') } };
+  return { bin: path.join(root, program), env: { LD_LIBRARY_PATH: [...new Set(folders)].join(':') } };
 }
 
 /** Fills a temporary folder and renames it: launchers that fetch the same at the same time never see a part of it. */

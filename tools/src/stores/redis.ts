@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Say } from '../console.js';
 import { ensureDir } from '../paths.js';
 import { checkRedis } from './clients.js';
 import { fetchDebianPackages, findOnPath, firstProgram, programAt, type ServerKind } from './programs.js';
@@ -31,14 +32,12 @@ export async function startRedis(context: StoreContext): Promise<Store> {
   });
 }
 
-export const findRedis = (say: (line: string) => void) =>
+export const findRedis = (say: Say) =>
   firstProgram(REDIS, [
     ['PATH', () => programAt(findOnPath('valkey-server') ?? findOnPath('redis-server'))],
-    ['system package, unpacked', () => fetchRedis(say)],
+    // On Debian redis-server is a link to a file of redis-tools.
+    [
+      'system package, unpacked',
+      () => fetchDebianPackages('usr/bin/redis-server', ['redis-server', 'redis-tools'], say),
+    ],
   ]);
-
-async function fetchRedis(say: (line: string) => void) {
-  // On Debian redis-server is a link to a file of redis-tools.
-  const found = await fetchDebianPackages(['redis-server', 'redis-tools'], say);
-  return found && { bin: path.join(found.root, 'usr/bin/redis-server'), env: found.env };
-}

@@ -9,11 +9,7 @@ import { SupervisedProcess, type Supervision } from '../processes/supervised-pro
 import type { ServerKind } from './programs.js';
 
 export interface Store {
-  title: string;
   url: string;
-  version: string;
-  /** Origin shown to the user: a variable, or `private, npm`. */
-  from: string;
   isPrivate: boolean;
 }
 
@@ -51,7 +47,8 @@ export async function startServer(
     try {
       await process.start();
       context.ports[name] = port;
-      return { title, url, version, from: `private, ${from}`, isPrivate: true };
+      context.say(`${title} ${version} (private, ${from})`);
+      return { url, isPrivate: true };
     } catch (error) {
       await process.stop();
       if (attempt === 5 || context.group.isReleased) throw error;

@@ -1,9 +1,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { FleetError, ignore } from '../console.js';
+import { FleetError, ignore, type Say } from '../console.js';
 import { DATA_DIR, ensureDir } from '../paths.js';
 import { ProcessGroup } from '../processes/process-group.js';
-import { isAlive, startTimeOf } from '../processes/process-record.js';
+import { identify, isAlive } from '../processes/process-record.js';
 import { settleAll } from '../processes/run.js';
 import { findNats, NATS, startNats } from './nats.js';
 import { POSTGRES, startPostgres } from './postgres.js';
@@ -16,21 +16,21 @@ export type Stores = Record<'postgres' | 'redis' | 'nats', Store>;
 /** Takes each store from the environment, else starts a private one. @throws FleetError when one cannot be used */
 export async function openStores(context: StoreContext, natsUsers: readonly object[]): Promise<Stores> {
   const [postgres, redis, nats] = await settleAll(
-    fromEnvironment(POSTGRES).then((found) => found ?? startPostgres(context)),
-    fromEnvironment(REDIS).then((found) => found ?? startRedis(context)),
-    fromEnvironment(NATS).then((found) => found ?? startNats(context, natsUsers)),
+    fromEnvironment(POSTGRES, context).then((found) => found ?? startPostgres(context)),
+    fromEnvironment(REDIS, context).then((found) => found ?? startRedis(context)),
+    fromEnvironment(NATS, context).then((found) => found ?? startNats(context, natsUsers)),
   );
-  for (const { title, version, from } of [postgres, redis, nats]) context.say(`${title} ${version} (${from})`);
   return { postgres, redis, nats };
 }
 
-async function fromEnvironment({ title, variable, minimum, check }: ServerKind): Promise<Store | null> {
+async function fromEnvironment({ title, variable, minimum, check }: ServerKind, { say }: StoreContext) {
   const url = process.env[variable];
   if (!url) return null;
   try {
     const version = await check(url);
     if (!isAtLeast(version, minimum)) throw new Error(`version ${version} is older than ${minimum}`);
-    return { title, url, version, from: variable, isPrivate: false };
+    say(`${title} ${version} (${variable})`);
+    return { url, isPrivate: false };
   } catch (error) {
     const { message, code } = error as NodeJS.ErrnoException;
     const problem = `${variable} is set, but that ${title} cannot be used: ${message || code}.`;
@@ -42,10 +42,7 @@ async function fromEnvironment({ title, variable, minimum, check }: ServerKind):
  * Starts a private PostgreSQL for specs and finds the programs of the stores that each spec file starts by itself.
  * @returns the JSON that specs read from TEST_STORES
  */
-export async function startThrowawayStores(
-  { dir, group }: TemporaryGroup,
-  say: (line: string) => void,
-): Promise<string> {
+export async function startThrowawayStores({ dir, group }: TemporaryGroup, say: Say): Promise<string> {
   const context = { dir, group, say, onChange: ignore, ports: {}, isThrowaway: true };
   const [postgres, redis, nats] = await settleAll(startPostgres(context), findRedis(say), findNats(say));
   const programs = { redisBin: redis.bin, redisEnv: redis.env, natsBin: nats.bin, natsEnv: nats.env };
@@ -66,7 +63,7 @@ export function createTemporaryGroup(): TemporaryGroup {
     const isLeft = pid && !isAlive({ pid: Number(pid), start: decodeURIComponent(start) });
     if (isLeft) fs.rmSync(path.join(DATA_DIR, name), { recursive: true, force: true });
   }
-  const start = encodeURIComponent(startTimeOf(process.pid) ?? '');
-  const dir = ensureDir(path.join(DATA_DIR, `test-${process.pid}-${start}`));
+  const { pid, start } = identify(process.pid);
+  const dir = ensureDir(path.join(DATA_DIR, `test-${pid}-${encodeURIComponent(start)}`));
   return { dir, group: new ProcessGroup(dir) };
 }
