@@ -49,6 +49,20 @@ describe('a raw key', () => {
     noted(await post(`/partner-service-principals/${data.id}/keys/${issued.keyId}/rotate`, {}));
     await machine(fleet, issued.key).get('/partner-api/organizations');
 
+    const writer = await post('/partner-service-principals', { name: 'w', scopes: ['enrollment-keys:write'] }, 201);
+    const writerKey = await post(`/partner-service-principals/${writer.data.id}/keys`, { name: 'k' }, 201);
+    const provision = () =>
+      machine(fleet, writerKey.key).send(
+        'POST',
+        '/partner-api/enrollment-keys',
+        { orgId, name: 'p', issueEnrollmentSecret: true },
+        { headers: { 'Idempotency-Key': 'raw-keys-nowhere' } },
+      );
+    const provisioned = must(await provision(), 201);
+    noted(provisioned as { key: string });
+    keys.push(provisioned.enrollmentSecret as string);
+    expect(must(await provision(), 201)).toEqual(provisioned); // the stored response is sealed
+
     // Until uses are flushed and every audit entry has arrived.
     await eventually(async () => {
       expect(must(await client.get(`/api-keys/${apiKey.id}`), 200).usageCount).toBeGreaterThan(0);
@@ -57,9 +71,9 @@ describe('a raw key', () => {
     });
   }, 60_000);
 
-  it('is created in each of the eight ways', () => {
-    expect(keys).toHaveLength(8);
-    expect(new Set(keys).size).toBe(8);
+  it('is created in each of the nine ways, once with a secret', () => {
+    expect(keys).toHaveLength(10);
+    expect(new Set(keys).size).toBe(10);
   });
 
   // A known value has to be found, which proves that the search works.

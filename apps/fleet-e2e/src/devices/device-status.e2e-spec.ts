@@ -83,6 +83,8 @@ describe('a device', () => {
     const foreign = (await partnerWithMfa(fleet)).client;
     expect((await foreign.get(`/devices?orgId=${orgId}`)).status).toBe(403);
     expect((await foreign.get(`/devices/${deviceIds[0]}`)).status).toBe(404);
-    expect((await client.get('/devices?sort=lastSeen')).status).toBe(400);
+    const recent = must(await client.get(`/devices?orgId=${orgId}&sort=lastSeen&order=desc`), 200);
+    const times = (recent.data as { lastSeenAt: string | null }[]).map(({ lastSeenAt }) => lastSeenAt ?? '');
+    expect([times.length, times]).toEqual([3, times.toSorted().reverse()]);
   });
 });

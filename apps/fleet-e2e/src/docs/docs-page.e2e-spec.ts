@@ -23,6 +23,12 @@ describe('the docs of the fleet', () => {
     expect(login.description).toContain('curl -X POST "$BASE_URL/api/v1/auth/login"');
   });
 
+  it('describe the events of webhooks', async () => {
+    const document = must(await client.get('//asyncapi.json'), 200);
+    expect(document.asyncapi).toBe('3.1.0');
+    expect(document.components.messages['device.offline'].examples[0].payload.type).toBe('device.offline');
+  });
+
   it('load no asset from another origin', async () => {
     const page = await client.get('//docs');
     expect(page.status).toBe(200);

@@ -7,7 +7,7 @@ const SEED = process.env['FUZZ_SEED'] ?? '1';
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 60);
 const ONLY = process.env['FUZZ_ONLY'] ?? '';
 
-jest.setTimeout((SECONDS + 120) * 1_000);
+jest.setTimeout((SECONDS + 600) * 1_000);
 
 describe(`every route, with mutated requests (FUZZ_SEED=${SEED})`, () => {
   const fleet = connectToFleet();
@@ -33,8 +33,7 @@ describe(`every route, with mutated requests (FUZZ_SEED=${SEED})`, () => {
   it('reaches the handlers: most operations succeed at least once', () => {
     const succeeded = (counts: Map<number, number>) => [...counts.keys()].some((status) => status < 400);
     const never = [...run.statuses].filter(([, counts]) => !succeeded(counts)).map(([operation]) => operation);
-    process.stdout.write(`fuzz: no success at ${never.length} of ${run.statuses.size}: ${never.join(', ')}\n`);
-    expect(never.length).toBeLessThan(run.statuses.size / 2);
+    expect(never.length < run.statuses.size / 2 ? [] : never).toEqual([]);
   });
 
   it('leaves every process alive', async () => {

@@ -14,7 +14,8 @@ import type { Random } from './random.js';
 import type { RawClient } from './raw-client.js';
 import type { KnownIds } from './valid-values.js';
 
-type CallerName = 'system' | 'partner' | 'organization' | 'api-key' | 'partner-key' | 'agent' | 'none' | 'invalid';
+type CallerName =
+  'system' | 'partner' | 'organization' | 'api-key' | 'partner-key' | 'agent' | 'scim' | 'none' | 'invalid';
 
 export interface FuzzCaller {
   name: CallerName;
@@ -28,11 +29,20 @@ const CALLERS: Record<string, readonly CallerName[]> = {
   'api-key': ['api-key', 'api-key', 'api-key', 'partner', 'system', 'partner-key', 'none', 'invalid'],
   'partner-key': ['partner-key', 'partner-key', 'partner-key', 'partner-key', 'api-key', 'partner', 'none', 'invalid'],
   'agent-token': ['agent', 'agent', 'agent', 'agent', 'partner', 'none', 'invalid'],
+  'scim-token': ['scim', 'scim', 'scim', 'scim', 'partner', 'none', 'invalid'],
   public: ['none', 'none', 'none', 'partner', 'api-key', 'invalid'],
 };
 
 /** Collections whose first records the callers need: these are only read. */
 const USED_BY_CALLERS = new Set(['users', 'api-keys', 'partner-service-principals', 'keys', 'organizations']);
+
+/** Every scope of the partner interface. */
+const READ = ['organizations', 'sites', 'devices', 'inventory', 'configuration', 'scripts', 'backup-configuration'];
+const SCOPES = [
+  ...READ.map((resource) => `${resource}:read`),
+  'custom-fields:read',
+  ...['organizations', 'sites', 'enrollment-keys'].map((resource) => `${resource}:write`),
+];
 
 /** Ids that a run keeps for each collection: the newest ones. */
 const MAX_CREATED = 30;
@@ -59,7 +69,7 @@ export class FuzzTenant {
     const agent = new ApiClient(fleet.baseUrl);
     const enrolled = must(await agent.post('/agents/enroll', buildEnrollment(enrollment)), 201);
     const webhook = await createWebhook(client, orgId, { url: 'http://127.0.0.1:9/hooks' });
-    const principal = must(await client.post('/partner-service-principals', { name: 'Fuzz' }), 201);
+    const principal = must(await client.post('/partner-service-principals', { name: 'Fuzz', scopes: SCOPES }), 201);
     const principalId = principal.data.id as string;
     const partnerKey = must(
       await client.post(`/partner-service-principals/${principalId}/keys`, { name: 'Fuzz' }),
@@ -70,6 +80,10 @@ export class FuzzTenant {
       201,
     );
     const role = must(await client.post('/roles', { name: `Fuzz ${Math.random()}` }), 201);
+    // Without a discovery: no provider of a test is asked.
+    const provider = must(await client.post('/sso/providers', { orgId, name: 'Fuzz', type: 'saml' }), 201);
+    const tokens = `/sso/providers/${provider.data.id}/scim/tokens`;
+    const scimToken = must(await client.post(tokens, { name: 'Fuzz' }), 201).data.token as string;
     const keyRecords = must(await client.get('/enrollment-keys'), 200);
     const system = await signInAdmin(fleet);
     return new FuzzTenant(
@@ -79,6 +93,7 @@ export class FuzzTenant {
         organization: bearerOf(member.client),
         'api-key': { 'x-api-key': apiKey.body.key as string },
         'partner-key': { 'x-api-key': partnerKey.key as string },
+        scim: { authorization: `Bearer ${scimToken}` },
         agent: { authorization: `Bearer ${enrolled.authToken as string}` },
         none: {},
         invalid: { authorization: 'Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.AAAA' },

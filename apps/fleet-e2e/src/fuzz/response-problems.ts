@@ -7,6 +7,8 @@ import type { RawResponse } from './raw-client.js';
 const INTERNAL_TEXT =
   /node_modules|\bat \S+ \(|\.[jt]s:\d+|TypeError|RangeError|Cannot read properties|is not a function|\b(?:SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM)\b|violates|syntax error at|invalid input syntax|out of range for type|duplicate key|ECONNREFUSED|QueryFailed/;
 
+const JSON_MEDIA_TYPE = /^application\/(?:scim\+)?json\b/;
+
 /** Documented states of a dependency or a provider; 502 and the like are not. */
 const UNAVAILABLE = [503, 501];
 
@@ -22,7 +24,7 @@ export function problemsOf(
   if (status >= 500 && !UNAVAILABLE.includes(status)) problems.push(`${status}`);
   const leaked = INTERNAL_TEXT.exec(text);
   if (leaked && status >= 400) problems.push(`shows ${JSON.stringify(leaked[0])}`);
-  const isJson = headers['content-type']?.startsWith('application/json') ?? false;
+  const isJson = JSON_MEDIA_TYPE.test(headers['content-type'] ?? '');
   const body = isJson ? parse(text) : undefined;
   if (isJson && body === undefined) return [...problems, 'is no JSON'];
   if (status < 400) return [...problems, ...successProblems(response, body, operation, document)];
@@ -35,7 +37,8 @@ function successProblems(response: RawResponse, body: unknown, operation: Operat
   const described = operation.responses[status];
   if (!described) return [`${status} is not described`];
   const mediaType = headers['content-type']?.split(';')[0] ?? '';
-  if (mediaType !== 'application/json') return [];
+  if (mediaType === 'application/x-ndjson') return response.text.split('\n').every(isJsonLine) ? [] : ['is no NDJSON'];
+  if (!JSON_MEDIA_TYPE.test(mediaType)) return [];
   const schema = described.content?.[mediaType]?.schema;
   return schema ? schemaMismatches(schema, body, document.schemas).slice(0, 3) : [`${status} has no schema`];
 }
@@ -64,6 +67,11 @@ function jsonRpcProblems(body: unknown): string[] {
   const { jsonrpc, error } = (body ?? {}) as { jsonrpc?: unknown; error?: { code?: unknown; message?: unknown } };
   const isError = jsonrpc === '2.0' && Number.isInteger(error?.code) && typeof error?.message === 'string';
   return isError ? [] : ['is no JSON-RPC error'];
+}
+
+/** Accepts the empty text behind the last line. */
+function isJsonLine(line: string): boolean {
+  return line === '' || parse(line) !== undefined;
 }
 
 function parse(text: string): unknown {

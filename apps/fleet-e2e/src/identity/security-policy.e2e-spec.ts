@@ -51,11 +51,11 @@ describe('the security policy', () => {
     expect(must(await enrolled.get(`/orgs/organizations/${orgId}`), 200).settings).toEqual({ security });
   });
 
-  it('that leaves no method to enroll is rejected by provisioning and identity alike, and saves nothing', async () => {
+  it('that would lock out enrolled users is rejected by provisioning and identity alike, and saves nothing', async () => {
     const member = await enrollTotp(await orgAdmin());
     const refused = await patch(NO_METHODS, { name: 'Locked out' });
-    expect(refused).toMatchObject({ status: 400, body: { code: 'mfa_no_method_available' } });
-    expect((await patch(NO_METHODS, {}, member.client)).status).toBe(400);
+    expect(refused).toMatchObject({ status: 409, body: { code: 'mfa_policy_would_lock_out_users' } });
+    expect((await patch(NO_METHODS, {}, member.client)).status).toBe(409);
     const shown = must(await admin.get(`/orgs/organizations/${orgId}`), 200);
     expect(shown.name).not.toBe('Locked out');
     expect(shown.settings.security?.allowedMfaMethods).not.toEqual(NO_METHODS.allowedMfaMethods);

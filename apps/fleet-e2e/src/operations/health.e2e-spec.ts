@@ -9,7 +9,7 @@ describe('a service on its own port', () => {
     expect(must(await own(port).get('//health/live'), 200)).toEqual({ status: 'ok' });
     expect(must(await own(port).get('//health/ready'), 200)).toMatchObject({
       status: 'ok',
-      checks: { database: 'up', redis: 'up', nats: 'up' },
+      checks: { database: 'up', redis: 'up', nats: 'up', publishing: 'up' },
     });
     const metrics = await own(port).get('//metrics');
     expect(metrics.headers.get('content-type')).toContain('text/plain');

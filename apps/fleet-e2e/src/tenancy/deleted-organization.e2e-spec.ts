@@ -150,7 +150,10 @@ describe('a deleted organization', () => {
     }
     await eventually(async () => {
       const page = must(await client.get('/audit-logs?action=organization.erase'), 200);
-      expect(page.data).toMatchObject([{ resourceId: orgId, partnerId, details: { device: 1, site: 1 } }]);
+      const own = { service: 'provisioning', erased: { device: 1, site: 1 } };
+      expect(page.data).toMatchObject([
+        { resourceId: orgId, partnerId, details: { services: expect.arrayContaining([own]) as unknown } },
+      ]);
     });
   });
 });

@@ -1,0 +1,114 @@
+import { connectToFleet, eventually, partnerWithMfa, type ApiClient } from '@rmm/testing';
+import { must } from '../steps.js';
+import { killService, signalStore, untilReady } from './killing.js';
+
+jest.setTimeout(120_000);
+
+const BOUNDARY = 'rmm-form';
+
+/** Returns the body of a form with a file of text. */
+function formOf(file: string, fields: Record<string, string>): string {
+  const parts = Object.entries({ kind: 'organizations', ...fields }).map(
+    ([name, value]) => `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`,
+  );
+  const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="customers.csv"\r\n\r\n`;
+  return `${parts.join('')}${head}${file}\r\n--${BOUNDARY}--\r\n`;
+}
+
+describe('import runs', () => {
+  const fleet = connectToFleet();
+  let ours: ApiClient;
+  let theirs: ApiClient;
+
+  beforeAll(async () => {
+    ours = (await partnerWithMfa(fleet)).client;
+    theirs = (await partnerWithMfa(fleet)).client;
+  });
+
+  const upload = (client: ApiClient, file: string, fields: Record<string, string> = {}) =>
+    client.send('POST', '/imports', formOf(file, fields), { contentType: `multipart/form-data; boundary=${BOUNDARY}` });
+  const settled = (client: ApiClient, id: string) =>
+    eventually(
+      async () => {
+        const { body } = await client.get(`/imports/${id}`);
+        if (['parsing', 'annotating', 'committing', 'undoing'].includes(body.state)) throw new Error(body.state);
+        if (body.state === undefined) throw new Error('no run');
+        return body;
+      },
+      { timeoutMs: 90_000, everyMs: 500 },
+    );
+  const uploaded = async (client: ApiClient, file: string, fields: Record<string, string> = {}) =>
+    settled(client, must(await upload(client, file, fields), 202).id);
+  const namesOf = async (client: ApiClient): Promise<string[]> =>
+    must(await client.get('/orgs/organizations?sort=name&limit=100'), 200).data.map(
+      (each: { name: string }) => each.name,
+    );
+
+  it('import a CSV file from its upload to its undo, invisible to another tenant', async () => {
+    const before = await namesOf(ours);
+    const run = await uploaded(ours, 'Company;ID;City\r\nAlpha AG;1;Bonn\r\nBeta AG;2;Rom\r\n;3;\r\n');
+    expect(run).toMatchObject({ state: 'ready', annotations: { create: 2, invalid: 1 } });
+    expect(await namesOf(ours)).toEqual(before);
+    for (const path of ['', '/rows', '/errors', '/changes', '/events']) {
+      expect((await theirs.get(`/imports/${run.id}${path}`)).status).toBe(404);
+    }
+    for (const action of ['commit', 'cancel', 'undo']) {
+      expect((await theirs.post(`/imports/${run.id}/${action}`)).status).toBe(404);
+    }
+
+    must(await ours.post(`/imports/${run.id}/commit`, {}), 202);
+    expect(await settled(ours, run.id)).toMatchObject({ state: 'completed_with_errors', imported: 2, failed: 1 });
+    expect(await namesOf(ours)).toEqual([...before, 'Alpha AG', 'Beta AG'].sort());
+    expect(must(await ours.get(`/imports/${run.id}/errors`), 200)).toContain('invalid-row');
+
+    must(await ours.post(`/imports/${run.id}/undo`), 202);
+    expect(await settled(ours, run.id)).toMatchObject({ state: 'undone', undo: { restored: 2, kept: 0 } });
+    expect(await namesOf(ours)).toEqual(before);
+  });
+
+  it.each([
+    ['that is binary', '\u0001\u0002\u0000', 'import_file_unsupported'],
+    ['without rows', 'organization\n', 'import_file_empty'],
+    ['with a column twice', 'a,a\n1,2\n', 'import_file_duplicate_column'],
+    ['with an open quote', 'organization\n"Acme\n', 'import_file_malformed'],
+  ])('name the reason for a file %s', async (_, file, code) => {
+    expect(await uploaded(ours, file)).toMatchObject({ state: 'failed', failure: { code } });
+  });
+
+  it('refuse an empty file, a file that is too large and a request without factor', async () => {
+    expect((await upload(ours, '')).status).toBe(400);
+    expect((await upload(ours, 'a'.repeat(26 * 1024 * 1024))).status).toBe(413);
+    expect((await upload(ours.as({}), 'organization\nAcme\n')).status).toBe(401);
+  });
+
+  const KILLS: [string, () => Promise<void>][] = [
+    ['provisioning', () => killService('provisioning')],
+    ['PostgreSQL', () => signalStore('postgres', 'SIGKILL')],
+    ['Redis', () => signalStore('redis', 'SIGKILL')],
+  ];
+
+  it.each(KILLS)(
+    'continue in mid-commit after %s was killed, without a row lost or imported twice',
+    async (_, kill) => {
+      const { client } = await partnerWithMfa(fleet);
+      const count = 6_000;
+      const sites = Array.from({ length: count }, (_, n) => `Customer ${n >> 1},Site ${n}\n`).join('');
+      const run = await uploaded(client, `organization,site\n${sites}`);
+      expect(run.total).toBe(count);
+      must(await client.post(`/imports/${run.id}/commit`, {}), 202);
+      await eventually(async () => {
+        const { body } = await client.get(`/imports/${run.id}`);
+        if (!(body.done > 0)) throw new Error('nothing is committed yet');
+      });
+      await kill();
+      await untilReady();
+      const done = await settled(client, run.id);
+      expect(done.imported + done.failed).toBe(count);
+      expect(done).toMatchObject({ state: expect.stringMatching(/^completed/), done: count });
+      const refused = must(await client.get(`/imports/${run.id}/rows?result=failed&limit=1`), 200).data;
+      expect(refused.every(({ code }: { code: string }) => code === 'organization-limit-reached')).toBe(true);
+      const organizations = await namesOf(client);
+      expect(new Set(organizations).size).toBe(organizations.length);
+    },
+  );
+});

@@ -1,0 +1,93 @@
+import {
+  ApiClient,
+  buildEnrollment,
+  connectToFleet,
+  createOrganization,
+  eventually,
+  hasValidSignature,
+  partnerWithMfa,
+  registerPartner,
+  untilStatus,
+  WebhookReceiver,
+} from '@rmm/testing';
+import { enrollmentKey, must } from '../steps.js';
+
+const SECRET = 'a-secret-of-the-partner';
+
+describe('a webhook of a partner', () => {
+  const fleet = connectToFleet();
+  const receivers: WebhookReceiver[] = [];
+  const receiver = async () => {
+    const created = new WebhookReceiver();
+    receivers.push(created);
+    return { receiver: created, url: await created.start() };
+  };
+  afterAll(() => Promise.all(receivers.map((created) => created.stop())));
+
+  const input = (url: string) => ({ name: 'All customers', url, secret: SECRET, events: ['device.enrolled'] });
+  const enroll = async (client: ApiClient, orgId: string) => {
+    const body = buildEnrollment(await enrollmentKey(client, orgId));
+    await untilStatus(() => new ApiClient(fleet.baseUrl).post('/agents/enroll', body), 201);
+  };
+
+  it('gets the events of all organizations of the partner, signed, and none of another partner', async () => {
+    const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
+    const [our, their] = [await receiver(), await receiver()];
+    const { id } = must(await ours.client.post('/partner-webhooks', input(our.url)), 201) as { id: string };
+    must(await theirs.client.post('/partner-webhooks', input(their.url)), 201);
+    const organizations = [await createOrganization(ours.client), await createOrganization(ours.client)];
+    const foreign = await createOrganization(theirs.client);
+    await enroll(theirs.client, foreign.orgId);
+    for (const { orgId } of organizations) await enroll(ours.client, orgId);
+
+    const requests = await our.receiver.waitFor('device.enrolled', 2);
+    expect(requests.map(({ body }) => body.orgId).sort()).toEqual(organizations.map(({ orgId }) => orgId).sort());
+    expect(requests.every((request) => hasValidSignature(request, SECRET))).toBe(true);
+    const [request] = await their.receiver.waitFor('device.enrolled');
+    expect(request?.body.orgId).toBe(foreign.orgId);
+    expect(their.receiver.received).toHaveLength(1);
+
+    const delivered = await eventually(async () => {
+      const { data } = must(await ours.client.get(`/partner-webhooks/${id}/deliveries?status=delivered`), 200);
+      if (data.length < 2) throw new Error('not both are delivered yet');
+      return data as { orgId: string }[];
+    });
+    expect(delivered.map(({ orgId }) => orgId).sort()).toEqual(organizations.map(({ orgId }) => orgId).sort());
+    expect((await theirs.client.get(`/partner-webhooks/${id}`)).status).toBe(404);
+    expect((await theirs.client.get(`/partner-webhooks/${id}/deliveries`)).status).toBe(404);
+    expect((await ours.client.get(`/webhooks/${id}`)).status).toBe(404);
+    expect((await ours.client.delete(`/partner-webhooks/${id}`)).status).toBe(200);
+    expect((await ours.client.get(`/partner-webhooks/${id}`)).status).toBe(404);
+  });
+
+  it('gets what happens to organizations of the partner themselves', async () => {
+    const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
+    const { receiver: sink, url } = await receiver();
+    const events = ['organization.*', 'site.*'];
+    must(await ours.client.post('/partner-webhooks', { ...input(url), events }), 201);
+    await createOrganization(theirs.client);
+    const { orgId, siteId } = await createOrganization(ours.client);
+    const [created] = await sink.waitFor('organization.created');
+    expect(created?.body).toMatchObject({ orgId, data: { organizationId: orgId, status: 'active' } });
+    must(await ours.client.patch(`/orgs/organizations/${orgId}`, { status: 'suspended' }), 200);
+    const [site] = await sink.waitFor('site.created');
+    expect(site?.body).toMatchObject({ orgId, data: { siteId } });
+    const [updated] = await sink.waitFor('organization.updated');
+    expect(updated?.body).toMatchObject({ orgId, data: { organizationId: orgId, status: 'suspended' } });
+    must(await ours.client.delete(`/orgs/organizations/${orgId}`), 200);
+    const [deleted] = await sink.waitFor('organization.deleted');
+    expect(deleted?.body).toMatchObject({ orgId, data: { organizationId: orgId } });
+    expect(new Set(sink.received.map(({ body }) => body.orgId))).toEqual(new Set([orgId]));
+  });
+
+  it('can be created by administrators of the partner with a second factor only', async () => {
+    const { url } = await receiver();
+    const withoutFactor = await registerPartner(fleet);
+    const refused = await withoutFactor.client.post('/partner-webhooks', input(url));
+    expect([refused.status, refused.body.code]).toEqual([403, 'mfa_required']);
+    const { client } = await partnerWithMfa(fleet);
+    const malformed = await client.post('/partner-webhooks', { ...input(url), events: ['moon.full'] });
+    expect([malformed.status, malformed.body.code]).toEqual([400, 'unsupported_event_type']);
+    expect((await new ApiClient(fleet.baseUrl).get('/partner-webhooks')).status).toBe(401);
+  });
+});
