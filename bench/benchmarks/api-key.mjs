@@ -8,7 +8,7 @@ import { benchStores, lib } from '../support/built-code.mjs';
 import { hammerThroughHours } from '../support/hourly-limit.mjs';
 import { createStreams } from '../support/identity-data.mjs';
 import { insertKeys, keyOf } from '../support/key-table.mjs';
-import { isQuick } from '../support/quick.mjs';
+import { isQuick } from '../support/options.mjs';
 import { median, report, target } from '../support/report.mjs';
 import { flood, getRequest, Pace } from '../support/socket-load.mjs';
 import { storesCpu } from '../support/stores-cpu.mjs';

@@ -1,10 +1,12 @@
-// ./fleet bench heartbeats: storing heartbeats of devices, against a bare update of one row by its primary key.
+// ./fleet bench heartbeats: storing heartbeats of devices, against a bare update of one row by its primary key; and 10,000
+// simulated agents over HTTP.
 import 'reflect-metadata';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchStores, built, lib } from '../support/built-code.mjs';
-import { isQuick } from '../support/quick.mjs';
+import { isQuick, isSelected } from '../support/options.mjs';
 import { median, report, target } from '../support/report.mjs';
+import { measureOverHttp } from '../support/simulated-agents.mjs';
 
 const pg = createRequire(import.meta.url)('pg');
 const DEVICES = isQuick ? 2_000 : 10_000;
@@ -12,6 +14,7 @@ const ORGANIZATIONS = 20;
 const HEARTBEATS = isQuick ? 20_000 : 200_000;
 const ROUNDS = isQuick ? 3 : 7;
 const SECONDS = 1;
+const HTTP_SECONDS = isQuick ? 15 : 45;
 const CALLERS = 64;
 const METRICS = JSON.stringify({
   cpuPercent: 12.5,
@@ -43,7 +46,7 @@ const COPIES = `
   CREATE INDEX ON bench_indexed (last_seen_at) WHERE status = 'online';`;
 const UPDATE = 'SET last_seen_at = now(), metrics = $2::jsonb WHERE device_id = $1::uuid';
 
-const { stores, database, schema, env } = await benchStores('provisioning');
+const { stores, database, schema, nats, env } = await benchStores('provisioning');
 const { Databases, WorkerDatabase } = await lib('persistence');
 const { ENTITIES } = await built('provisioning', 'entities.js');
 const { MIGRATIONS } = await built('provisioning', 'migrations/index.js');
@@ -94,7 +97,8 @@ try {
   }
   for (const arm of arms) Object.assign(arm, await growthOf(arm, devices));
   const sweep = await measureSweep(new DeviceStatesRepository(new WorkerDatabase(databases)));
-  print(arms, sweep);
+  const http = isSelected('http') ? await measureOverHttp({ admin, env, nats, stores, seconds: HTTP_SECONDS }) : null;
+  print(arms, sweep, http);
 } finally {
   await bare.end();
   await admin.end();
@@ -184,7 +188,7 @@ async function measureSweep(states) {
   return { nothingDue, allDue, scan };
 }
 
-function print(arms, { nothingDue, allDue, scan }) {
+function print(arms, { nothingDue, allDue, scan }, http) {
   const [floor, heartbeat] = arms;
   const against = (arm) => median(arm.rates.map((rate, round) => rate / floor.rates[round]));
   const ms = (value) => value.toFixed(1);
@@ -206,13 +210,37 @@ function print(arms, { nothingDue, allDue, scan }) {
         target('heap-only updates', heartbeat.hot, '>=', 0.99),
         target(`table after ${HEARTBEATS.toLocaleString('en')} heartbeats`, heartbeat.tableGrowth, '<=', 1.02),
         target(`indexes after ${HEARTBEATS.toLocaleString('en')} heartbeats`, heartbeat.indexGrowth, '<=', 1.02),
+        ...(http ? targetsOf(http) : []),
       ],
       notes: [
         `${DEVICES.toLocaleString('en')} devices, ${CALLERS} callers. Heartbeats are written in sets, bare updates one by one on 8 connections.`,
         `Sweep of ${DEVICES.toLocaleString('en')} online devices: ${ms(nothingDue)} ms when none is due, ${ms(allDue)} ms when all are (once per DEVICE_OFFLINE_AFTER_SECONDS); a scan of all states ${ms(scan)} ms each time.`,
         'The stores run without full page writes and synchronous commits.',
+        ...(http ? [describe(http)] : []),
       ],
     },
     process.argv,
   );
+}
+
+function targetsOf({ p99, failures }) {
+  return [
+    target('heartbeats of 10,000 agents over HTTP, p99 in ms', p99, '<=', 100),
+    target(
+      'heartbeats over HTTP that failed',
+      Object.values(failures).reduce((all, times) => all + times, 0),
+      '<=',
+      0,
+    ),
+  ];
+}
+
+function describe({ perSecond, p50, p99, walEach, cpu, failures }) {
+  const percent = (share) => `${(100 * share).toFixed(1)} %`;
+  return [
+    `10,000 simulated agents, a heartbeat each 60 s, for ${HTTP_SECONDS} s: ${perSecond.toFixed(0)} a second,`,
+    `median ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${Math.round(walEach)} bytes of WAL each;`,
+    `of one core the service used ${percent(cpu.service)}, PostgreSQL ${percent(cpu.postgres)}, Redis ${percent(cpu.redis)}.`,
+    ...Object.entries(failures).map(([name, times]) => `${times} x ${name}.`),
+  ].join(' ');
 }

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { benchStores, lib, moduleOf } from '../support/built-code.mjs';
-import { isQuick } from '../support/quick.mjs';
+import { isQuick } from '../support/options.mjs';
 import { median, report, target } from '../support/report.mjs';
 
 const pg = createRequire(import.meta.url)('pg');

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores, lib } from '../support/built-code.mjs';
 import { createStreams } from '../support/identity-data.mjs';
-import { isQuick } from '../support/quick.mjs';
+import { isQuick } from '../support/options.mjs';
 import { report, target } from '../support/report.mjs';
 import { getRequest, openLines } from '../support/socket-load.mjs';
 

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores } from '../support/built-code.mjs';
 import { addPartner, identityEnvironment, createStreams, signIn } from '../support/identity-data.mjs';
-import { isQuick } from '../support/quick.mjs';
+import { isQuick } from '../support/options.mjs';
 import { median, report, target } from '../support/report.mjs';
 
 const pg = createRequire(import.meta.url)('pg');

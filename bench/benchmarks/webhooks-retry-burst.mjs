@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchServer } from '../support/bench-server.mjs';
 import { EVENT_TYPE, openStores, DispatcherApp } from '../support/dispatcher-app.mjs';
-import { isQuick } from '../support/quick.mjs';
+import { isQuick } from '../support/options.mjs';
 import { QUIET_TENANTS, QuietTenants } from '../support/quiet-tenants.mjs';
 import { report, target } from '../support/report.mjs';
 import { eventData } from '../support/webhook-message.mjs';

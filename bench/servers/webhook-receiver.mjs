@@ -1,8 +1,10 @@
 // The receiver of the webhook benchmarks: raw TCP on some ports, so that it leaves the cores to the senders. The first
-// part of a path is the behavior, the rest the group that is counted: `/ok/quiet`.
+// part of a path is the behavior, the rest the group that is counted: `/ok/quiet`. With a certificate in BENCH_CERTIFICATE
+// it speaks TLS.
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import net from 'node:net';
+import tls from 'node:tls';
 import { announce } from '../support/bench-server.mjs';
 import { micros, percentile, SECRET } from '../support/webhook-message.mjs';
 
@@ -103,14 +105,19 @@ function peeked() {
   return result;
 }
 
-const servers = Array.from({ length: Number(process.argv[2] ?? 1) }, () =>
-  net.createServer({ noDelay: true }, (socket) => {
-    connections += 1;
-    let left = null;
-    socket.on('data', (part) => (left = takeRequests(socket, left ? Buffer.concat([left, part]) : part)));
-    socket.on('error', () => socket.destroy());
-  }),
-);
+function accept(socket) {
+  connections += 1;
+  let left = null;
+  socket.on('data', (part) => (left = takeRequests(socket, left ? Buffer.concat([left, part]) : part)));
+  socket.on('error', () => socket.destroy());
+}
+
+const certificate = JSON.parse(process.env.BENCH_CERTIFICATE ?? 'null');
+const createServer = () =>
+  certificate
+    ? tls.createServer({ ...certificate, noDelay: true }, accept)
+    : net.createServer({ noDelay: true }, accept);
+const servers = Array.from({ length: Number(process.argv[2] ?? 1) }, createServer);
 for (const server of servers) await once(server.listen(0, '127.0.0.1'), 'listening');
 const ports = servers.map((server) => server.address().port);
 announce(

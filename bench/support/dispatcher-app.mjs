@@ -3,13 +3,13 @@
 import 'reflect-metadata';
 import getPort from 'get-port';
 import { fork } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeFlagsOf } from '../../tools/dist/fleet/services.js';
-import { lib } from './built-code.mjs';
+import { built, lib } from './built-code.mjs';
 import { cpuOf, cpuOfFamily, findProcess, memoryOf, parentOf } from './process-stats.mjs';
 import { eventData, SECRET } from './webhook-message.mjs';
 
@@ -19,13 +19,30 @@ const APP = path.resolve(import.meta.dirname, '../../apps/webhook-dispatcher');
 const SCHEMA = 'webhook_dispatcher';
 /** Node's options as the launcher sets them. */
 export const NODE_FLAGS = nodeFlagsOf('webhook-dispatcher');
-const READY_MS = 30_000;
+const READY_MS = 90_000;
 const WINDOW = 256; // messages in flight, as the relay's
+const PARTITIONS = 1_024;
+const SPREAD_MS = 60_000;
+const API_CALLS = 16; // in flight
+const INDEXED_MS = 2_000; // until a dispatcher knows the webhooks that others created
 const { startStores } = await lib('testing-services');
 const { NatsLink, ensureStreams } = await lib('messaging');
 const { JetStreamPublisher } = await lib('messaging', 'outbox/jetstream.publisher.js');
 const { FakeIdentity } = await lib('testing', 'fake-identity.js');
 const { FakeOrganizations } = await lib('testing', 'fake-tenants.js');
+const { KeyRing } = await lib('secrets');
+const { WebhookSealingService } = await built('webhook-dispatcher', 'webhooks/webhook-sealing.service.js');
+
+const KID = 'bench';
+const SEALING_KEY = randomBytes(32);
+const INSERT_WEBHOOKS = `
+  with created as (
+    insert into webhook (id, partner_id, org_id, name, url_sealed, secret_sealed, events)
+    select id, $1, org_id, 'Bench', url, secret, '{device.*}'
+      from unnest($2::uuid[], $3::uuid[], $4::text[], $5::text[]) as w(id, org_id, url, secret)
+    returning id, partner_id, org_id
+  )
+  insert into webhook_counter (webhook_id, partner_id, org_id) select id, partner_id, org_id from created`;
 
 export const EVENT_TYPE = 'device.enrolled';
 
@@ -34,8 +51,12 @@ export const openStores = () => startStores();
 
 export class DispatcherApp {
   undo = [];
+  replicas = [];
 
-  /** @param {{ env?: object, redisDatabase?: number, nodeFlags?: string[] }} options  `env` changes the dispatcher's */
+  /**
+   * @param {{ env?: object, redisDatabase?: number, nodeFlags?: string[], replicas?: number }} options
+   *   `env` changes the dispatchers'
+   */
   static async open(stores, options = {}) {
     const dispatcher = new DispatcherApp();
     try {
@@ -47,16 +68,19 @@ export class DispatcherApp {
     }
   }
 
-  async open(stores, { env = {}, redisDatabase = 0, nodeFlags = [] }) {
+  async open(stores, { env = {}, redisDatabase = 0, nodeFlags = [], replicas = 1 }) {
+    Object.assign(this, { env, nodeFlags });
     this.database = await stores.createDatabase([SCHEMA]);
     this.nats = await stores.nats();
+    this.undo.push(() => this.nats.kill());
     this.redisUrl = `${stores.redisUrl}/${redisDatabase}`;
     this.identity = await FakeIdentity.start(this.nats.url);
     this.undo.push(() => this.identity.stop());
     this.organizations = new FakeOrganizations(this.identity.link);
     this.undo.push(() => this.organizations.stop());
     await ensureStreams(this.identity.link.connection);
-    await this.startDispatcher(env, nodeFlags);
+    this.undo.push(() => Promise.all(this.replicas.map((replica) => this.stopReplica(replica))));
+    await this.startReplica();
     this.admin = new pg.Client({ connectionString: this.database.adminUrl, options: `-c search_path=${SCHEMA}` });
     await this.admin.connect();
     this.undo.push(() => this.admin.end());
@@ -64,19 +88,35 @@ export class DispatcherApp {
     this.undo.push(() => this.redis.disconnect());
     await this.connectPublisher();
     await this.findProcesses();
+    await this.scaleTo(replicas);
   }
 
-  async startDispatcher(env, nodeFlags) {
-    this.port = await getPort({ host: '127.0.0.1' });
+  /** Starts or stops dispatchers, and waits until each owns its share of the partitions. */
+  async scaleTo(count) {
+    while (this.replicas.length < count) await this.startReplica();
+    while (this.replicas.length > count) await this.stopReplica(this.replicas.pop());
+    const share = PARTITIONS / count;
+    for (const startedAt = performance.now(); ; await sleep(100)) {
+      const { rows } = await this.admin.query(
+        'select count(*)::int as owned from delivery_partition where owner is not null group by owner',
+      );
+      if (rows.length === count && rows.every(({ owned }) => owned > 0.8 * share)) return;
+      if (performance.now() - startedAt > SPREAD_MS)
+        throw new Error(`partitions are not spread: ${JSON.stringify(rows)}`);
+    }
+  }
+
+  async startReplica() {
+    const port = await getPort({ host: '127.0.0.1' });
     const { owner, service, worker } = this.database.urls[SCHEMA];
-    this.child = fork(path.join(APP, 'dist/main.js'), [], {
-      execArgv: [...NODE_FLAGS, ...nodeFlags],
+    const child = fork(path.join(APP, 'dist/main.js'), [], {
+      execArgv: [...NODE_FLAGS, ...this.nodeFlags],
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       env: {
         PATH: process.env.PATH,
         NODE_ENV: 'test',
         LOG_LEVEL: 'error',
-        PORT: String(this.port),
+        PORT: String(port),
         DATABASE_URL: service,
         WORKER_DATABASE_URL: worker,
         MIGRATIONS_DATABASE_URL: owner,
@@ -88,30 +128,31 @@ export class DispatcherApp {
         IS_HOSTED: 'false',
         OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8',
         RATE_LIMITS_ENABLED: 'false',
-        SECRET_ENCRYPTION_KEY: 'a sealing key for benchmarks, long enough',
+        SECRETS_KEYRING: JSON.stringify({ [KID]: SEALING_KEY.toString('base64') }),
+        SECRETS_ACTIVE_KID: KID,
         SHUTDOWN_GRACE_SECONDS: '5',
-        ...env,
+        ...this.env,
       },
     });
-    this.undo.push(() => this.stopDispatcher());
-    for (const startedAt = performance.now(); !(await this.isReady()); await sleep(50)) {
-      if (this.child.exitCode !== null) throw new Error(`the dispatcher ended with ${this.child.exitCode}`);
+    this.replicas.push({ child, port });
+    for (const startedAt = performance.now(); !(await isReady(port)); await sleep(50)) {
+      if (child.exitCode !== null) throw new Error(`the dispatcher ended with ${child.exitCode}`);
       if (performance.now() - startedAt > READY_MS) throw new Error('the dispatcher does not become ready');
     }
   }
 
-  async isReady() {
-    const response = await fetch(`http://127.0.0.1:${this.port}/health/ready`).catch(() => null);
-    return response?.status === 200;
-  }
-
-  async stopDispatcher() {
-    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
-    const gone = once(this.child, 'exit');
-    this.child.kill('SIGTERM');
-    const late = setTimeout(() => this.child.kill('SIGKILL'), 10_000);
+  async stopReplica({ child }) {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = once(child, 'exit');
+    child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), 10_000);
     await gone;
     clearTimeout(late);
+  }
+
+  /** Kills the dispatcher that was started last, as a machine that fails does. */
+  killReplica() {
+    this.replicas.pop().child.kill('SIGKILL');
   }
 
   async connectPublisher() {
@@ -127,7 +168,6 @@ export class DispatcherApp {
   async findProcesses() {
     const { rows } = await this.admin.query('select pg_backend_pid() as pid');
     this.pids = {
-      dispatcher: this.child.pid,
       postgres: parentOf(rows[0].pid),
       redis: Number(/process_id:(\d+)/.exec(await this.redis.info('server'))[1]),
       nats: findProcess('nats-server', new URL(this.nats.url).port),
@@ -136,12 +176,14 @@ export class DispatcherApp {
 
   /** Returns the CPU used so far in µs, by process. */
   cpu() {
-    const { dispatcher, postgres, redis, nats } = this.pids;
-    return { dispatcher: cpuOf(dispatcher), postgres: cpuOfFamily(postgres), redis: cpuOf(redis), nats: cpuOf(nats) };
+    const { postgres, redis, nats } = this.pids;
+    const dispatcher = this.replicas.reduce((sum, { child }) => sum + cpuOf(child.pid), 0);
+    return { dispatcher, postgres: cpuOfFamily(postgres), redis: cpuOf(redis), nats: cpuOf(nats) };
   }
 
+  /** Returns the memory of the largest dispatcher in MB. */
   memory() {
-    return memoryOf(this.pids.dispatcher);
+    return Math.max(...this.replicas.map(({ child }) => memoryOf(child.pid)));
   }
 
   /** Returns the transactions on this database so far; a statement of the dispatcher is one. */
@@ -160,29 +202,52 @@ export class DispatcherApp {
    */
   async addOrganizations(count, urlsOf) {
     const partnerId = randomUUID();
-    const organizations = Array.from({ length: count }, () => ({ orgId: randomUUID(), partnerId, webhookIds: [] }));
+    const organizations = Array.from({ length: count }, () => ({ orgId: randomUUID(), partnerId }));
     for (const { orgId } of organizations) this.organizations.add({ orgId, partnerId });
     await this.addWebhooks(organizations, urlsOf);
+    return organizations;
+  }
+
+  /** Adds webhooks to organizations as `addOrganizations`, most of them past the API, which takes too long for thousands. */
+  async addManyOrganizations(count, urls) {
+    const organizations = await this.addOrganizations(count, () => urls.slice(0, 1));
+    const sealing = new WebhookSealingService(new KeyRing({ keys: { [KID]: SEALING_KEY }, activeKid: KID }));
+    const webhooks = organizations.flatMap(({ orgId }) =>
+      urls.slice(1).map((url) => ({ id: randomUUID(), orgId, url })),
+    );
+    await this.admin.query(INSERT_WEBHOOKS, [
+      organizations[0].partnerId,
+      webhooks.map(({ id }) => id),
+      webhooks.map(({ orgId }) => orgId),
+      webhooks.map(({ id, url }) => sealing.sealUrl(id, url)),
+      webhooks.map(({ id }) => sealing.sealSecret(id, SECRET)),
+    ]);
+    await this.addOrganizations(1, () => urls.slice(0, 1)); // has the dispatcher read what changed
+    await sleep(INDEXED_MS);
     return organizations;
   }
 
   /** Adds webhooks to organizations of one partner. */
   async addWebhooks(organizations, urlsOf) {
     const token = await this.identity.signIn({ partnerId: organizations[0].partnerId });
-    for (const [n, organization] of organizations.entries()) {
-      for (const url of urlsOf(n)) organization.webhookIds.push(await this.createWebhook(token, organization, url));
-    }
+    const webhooks = organizations.flatMap((organization, n) => urlsOf(n).map((url) => ({ organization, url })));
+    const loop = async () => {
+      for (let webhook = webhooks.pop(); webhook; webhook = webhooks.pop()) {
+        const { organization, url } = webhook;
+        await this.createWebhook(token, organization, url);
+      }
+    };
+    await Promise.all(Array.from({ length: API_CALLS }, loop));
   }
 
   async createWebhook(token, { orgId }, url) {
-    const response = await fetch(`http://127.0.0.1:${this.port}/api/v1/webhooks`, {
+    const response = await fetch(`http://127.0.0.1:${this.replicas[0].port}/api/v1/webhooks`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ orgId, name: 'Bench', url, secret: SECRET, events: ['device.*'] }),
     });
     const webhook = await response.json();
     if (response.status !== 201) throw new Error(`POST /webhooks: ${response.status} ${JSON.stringify(webhook)}`);
-    return webhook.id;
   }
 
   /** Publishes one event of an organization. Resolves when the stream has it. */
@@ -241,7 +306,7 @@ export class DispatcherApp {
   }
 
   /** Waits until `count` more deliveries than `before` are stored as delivered. @throws after the time limit */
-  async untilDelivered(before, count, timeoutMs = 120_000) {
+  async untilDelivered(before, count, timeoutMs = 300_000) {
     for (const startedAt = performance.now(); ; await sleep(25)) {
       const done = (await this.delivered()) - before;
       if (done >= count) return;
@@ -251,8 +316,14 @@ export class DispatcherApp {
 
   /** @param {{ kill?: boolean }} options  without waiting for what is in flight */
   async close({ kill = false } = {}) {
-    if (kill) this.child?.kill('SIGKILL');
+    if (kill) for (const { child } of this.replicas) child.kill('SIGKILL');
+    await this.redis?.flushdb(); // the next dispatcher may use the same database
     for (const step of this.undo.reverse()) await step();
     this.undo = [];
   }
+}
+
+async function isReady(port) {
+  const response = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
+  return response?.status === 200;
 }

@@ -1,4 +1,4 @@
-import { isQuick } from './quick.mjs';
+import { isQuick } from './options.mjs';
 
 const HOUR_SECONDS = 3_600;
 const SIMULATED_HOURS = isQuick ? 1 : 3;

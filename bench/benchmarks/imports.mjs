@@ -1,0 +1,157 @@
+// ./fleet bench imports: the list of one partner alone, and while another partner sends 40 imports in parallel.
+import 'reflect-metadata';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { BenchServer } from '../support/bench-server.mjs';
+import { benchStores, lib } from '../support/built-code.mjs';
+import { createStreams } from '../support/identity-data.mjs';
+import { isQuick } from '../support/options.mjs';
+import { report, target } from '../support/report.mjs';
+
+const IMPORTS = 40;
+const ROWS = 1_000;
+const ALONE_MS = isQuick ? 3_000 : 10_000;
+const ROUNDS = isQuick ? 1 : 3;
+
+const { FakeIdentity } = await lib('testing', 'fake-identity.js');
+const { stores, nats, env } = await benchStores('provisioning');
+const natsUrl = nats.adminUrl ?? nats.url;
+await createStreams(natsUrl);
+const identity = await FakeIdentity.start(natsUrl);
+const server = new BenchServer('provisioning-service.mjs', {
+  env: {
+    ...env,
+    PORT: '0',
+    JWKS_URL: identity.jwksUrl,
+    ENROLLMENT_KEY_PEPPER: 'pepper of the benchmark',
+    GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
+    TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+  },
+});
+
+try {
+  await server.ready();
+  const [quiet, busy] = [await partner(), await partner()];
+  await sleep(1_500); // the feeds were received
+  for (let i = 0; i < 20; i++) await call(quiet, 'POST', '/orgs/organizations', { name: `Own ${i}` });
+  await listUntil(quiet, sleep(2_000));
+  const rounds = [];
+  for (let round = 0; round < ROUNDS; round++) rounds.push(await measureRound(quiet, busy, round));
+  print(rounds);
+} finally {
+  await server.stop();
+  await identity.stop();
+  await stores.stop();
+}
+
+async function partner() {
+  const partnerId = randomUUID();
+  identity.addPartner({ partnerId, maxOrganizations: null });
+  return identity.signIn({ scope: 'partner', partnerId });
+}
+
+async function measureRound(quiet, busy, round) {
+  await server.ask('loop');
+  const alone = await listUntil(quiet, sleep(ALONE_MS));
+  const aloneLoop = await server.ask('loop');
+  const before = await server.cpuMicros();
+  const startedAt = performance.now();
+  const imports = Promise.all(Array.from({ length: IMPORTS }, (_, i) => importRows(busy, round * IMPORTS + i)));
+  const during = await listUntil(quiet, imports);
+  const seconds = (performance.now() - startedAt) / 1_000;
+  const cores = ((await server.cpuMicros()) - before) / 1e6 / seconds;
+  return { alone, during, aloneLoop, busyLoop: await server.ask('loop'), seconds, cores };
+}
+
+/** Imports rows of its own, again after each 429 and 503. */
+async function importRows(token, nth) {
+  const rows = Array.from({ length: ROWS }, (_, i) => ({
+    organization: `Customer ${nth}-${i}`,
+    externalId: `C-${nth}-${i}`,
+    site: 'Main Office',
+    timezone: 'Europe/Berlin',
+    contact: { name: 'Ann', email: `ann${i}@example.com` },
+  }));
+  const body = JSON.stringify({ rows });
+  for (;;) {
+    const response = await call(token, 'POST', '/orgs/import', body);
+    if (response.status === 200) return;
+    if (![429, 503].includes(response.status))
+      throw new Error(`an import returned ${response.status}: ${response.text}`);
+    await sleep(1_000 * response.retryAfterSeconds);
+  }
+}
+
+/** Lists organizations one after the other until the work ends. @returns the sorted times in ms */
+async function listUntil(token, work) {
+  const thread = new Worker(new URL('../support/timed-calls.mjs', import.meta.url), {
+    workerData: {
+      url: `http://127.0.0.1:${server.port}/api/v1/orgs/organizations?limit=50`,
+      headers: { authorization: `Bearer ${token}` },
+    },
+  });
+  const result = once(thread, 'message'); // rejects when the thread fails
+  try {
+    await Promise.race([work, result.then(() => work)]);
+  } finally {
+    thread.postMessage('end');
+  }
+  const [times] = await result;
+  return times;
+}
+
+async function call(token, method, path, body) {
+  const response = await fetch(`http://127.0.0.1:${server.port}/api/v1${path}`, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: typeof body === 'object' ? JSON.stringify(body) : body,
+  });
+  const text = await response.text();
+  return { status: response.status, text, retryAfterSeconds: Number(response.headers.get('retry-after') ?? 1) };
+}
+
+function print(rounds) {
+  const at = (times, share) => times[Math.min(times.length - 1, Math.floor(times.length * share))];
+  const arms = rounds.flatMap(({ alone, during, aloneLoop, busyLoop, seconds, cores }) => [
+    {
+      arm: 'alone',
+      requests: alone.length,
+      p50: at(alone, 0.5),
+      p99: at(alone, 0.99),
+      'loop p99': aloneLoop.p99,
+      'loop max': aloneLoop.max,
+      'loop CPU p99': aloneLoop.cpuP99,
+      'loop CPU max': aloneLoop.cpuMax,
+      seconds: ALONE_MS / 1_000,
+      cores: 0,
+    },
+    {
+      arm: '40 imports',
+      requests: during.length,
+      p50: at(during, 0.5),
+      p99: at(during, 0.99),
+      'loop p99': busyLoop.p99,
+      'loop max': busyLoop.max,
+      'loop CPU p99': busyLoop.cpuP99,
+      'loop CPU max': busyLoop.cpuMax,
+      seconds,
+      cores,
+    },
+  ]);
+  // The round that other work on the machine disturbed least.
+  const alone = Math.min(...rounds.map((round) => at(round.alone, 0.99)));
+  const during = Math.min(...rounds.map((round) => at(round.during, 0.99)));
+  report(
+    {
+      name: 'imports',
+      arms,
+      targets: [target('p99 of another partner during 40 imports, in ms', during, '<=', Math.max(50, 2 * alone))],
+      notes: [
+        'Times in ms, from another process, in which one thread lists and another one imports. `cores` is the CPU of the service; `loop CPU` is its CPU between two turns of a timer of 2 ms, which load of other processes does not change.',
+      ],
+    },
+    process.argv,
+  );
+}

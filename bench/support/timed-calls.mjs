@@ -1,0 +1,18 @@
+// A thread that sends GET requests one after the other, with a pause between them, and times them. It is apart from the
+// thread that sends the load, whose large bodies would delay it.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+
+const { url, headers, pauseMs = 5 } = workerData;
+const times = [];
+let ends = false;
+parentPort.once('message', () => (ends = true));
+while (!ends) {
+  const startedAt = performance.now();
+  const response = await fetch(url, { headers });
+  await response.arrayBuffer();
+  if (response.status !== 200) throw new Error(`${url}: ${response.status}`);
+  times.push(performance.now() - startedAt);
+  await sleep(pauseMs);
+}
+parentPort.postMessage(times.sort((a, b) => a - b));
