@@ -28,6 +28,9 @@ export default {
     'cspell.config.mjs', // names a word
     'tools/eslint/**', // names the words
     '**/openapi-examples.json', // recorded responses
+    '**/generated/**',
+    'docs/api/*.json', // generated
     '**/templates/de.json', // German mail texts
+    '**/texts/de.json', // German texts of pages
   ],
 };

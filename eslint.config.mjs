@@ -18,7 +18,8 @@ const depConstraints = [
   { sourceTag: 'type:contract', onlyDependOnLibsWithTags: ['type:contract'] },
   { sourceTag: 'type:stores', onlyDependOnLibsWithTags: [] },
   { sourceTag: 'type:testing', onlyDependOnLibsWithTags: ['type:contract', 'type:platform', 'type:stores'] },
-  { sourceTag: 'type:e2e', onlyDependOnLibsWithTags: ['type:contract', 'type:testing'] },
+  { sourceTag: 'type:sdk', onlyDependOnLibsWithTags: [] },
+  { sourceTag: 'type:e2e', onlyDependOnLibsWithTags: ['type:contract', 'type:testing', 'type:sdk'] },
   { sourceTag: 'scope:fleet', onlyDependOnLibsWithTags: ['scope:fleet'] },
   ...services.map((name) => ({
     sourceTag: `scope:${name}`,
@@ -35,7 +36,7 @@ const importOrder = {
 };
 
 export default [
-  { ignores: ['**/dist', '**/out-tsc', '**/coverage', '.data', '.nx'] },
+  { ignores: ['**/dist', '**/out-tsc', '**/coverage', '**/generated', '.data', '.nx'] },
   ...nx.configs['flat/base'],
   ...nx.configs['flat/typescript'],
   ...tseslint.configs.recommendedTypeCheckedOnly.map((c) => ({ ...c, files: ['**/*.ts'] })),
@@ -88,7 +89,7 @@ export default [
     },
   },
   {
-    files: ['apps/*/package.json', 'libs/*/package.json'],
+    files: ['apps/*/package.json', 'libs/*/package.json', 'packages/*/package.json'],
     languageOptions: { parser: jsoncParser },
     rules: {
       '@nx/dependency-checks': [

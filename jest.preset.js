@@ -24,7 +24,6 @@ const esmOnly = [
   'p-retry',
   'p-timeout',
   'strtok3',
-  'svix',
   'token-types',
   'uint8array-extras',
 ];
