@@ -26,17 +26,17 @@ export class MessagingMetrics {
     metrics.gauge({
       name: 'rmm_outbox_oldest_seconds',
       help: 'Age of the oldest committed row that is not published yet',
-      collect: lastValue(() => this.readOldest()),
+      collect: valueOf(() => this.readOldest()),
     });
     metrics.gauge({
       name: 'rmm_outbox_oldest_broadcast_seconds',
       help: 'Age of the oldest committed broadcast that is not sent yet',
-      collect: lastValue(() => this.readOldestBroadcast()),
+      collect: valueOf(() => this.readOldestBroadcast()),
     });
     metrics.gauge({
       name: 'rmm_stream_storage_ratio',
       help: 'Share of the storage limit of JetStream that the streams use; 0 without a limit; the same on each replica',
-      collect: lastValue(() => this.readStorage()),
+      collect: valueOf(() => this.readStorage()),
     });
     this.consumed = metrics.counter({
       name: 'rmm_messages_total',
@@ -46,7 +46,7 @@ export class MessagingMetrics {
     metrics.gauge({
       name: 'rmm_dead_letter_messages',
       help: 'Messages that could not be handled and are stored until they are replayed; the same on each replica',
-      collect: lastValue(() => this.countDeadLetters()),
+      collect: valueOf(() => this.countDeadLetters()),
     });
     this.rpc = metrics.histogram({
       name: 'rmm_rpc_served_seconds',
@@ -93,10 +93,9 @@ export class MessagingMetrics {
   }
 }
 
-/** Keeps the last value while database or NATS are down, so that the other metrics are still served. */
-function lastValue(read: () => Promise<number>) {
+/** Sets the gauge to what `read` returns. */
+function valueOf(read: () => Promise<number>) {
   return async function (this: { set(value: number): void }): Promise<void> {
-    const value = await read().catch(() => undefined);
-    if (value !== undefined) this.set(value);
+    this.set(await read());
   };
 }

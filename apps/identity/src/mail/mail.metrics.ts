@@ -6,6 +6,7 @@ import { MailRepository, type MailBacklog } from './mail.repository.js';
 @Injectable()
 export class MailMetrics implements OnApplicationBootstrap {
   private readonly attempts;
+  private reading?: Promise<MailBacklog>;
 
   constructor(
     private readonly metrics: MetricsRegistry,
@@ -18,16 +19,15 @@ export class MailMetrics implements OnApplicationBootstrap {
     });
   }
 
-  /** Registers the gauges once the schema is migrated; they keep their values while the database is away. */
+  /** Registers the gauges once the schema is migrated. */
   onApplicationBootstrap(): void {
-    const { mails, metrics } = this;
+    const readBacklog = () => this.readBacklog();
     const gauge = (name: string, help: string, valueOf: (backlog: MailBacklog) => number) =>
-      metrics.gauge({
+      this.metrics.gauge({
         name,
         help,
         async collect() {
-          const backlog = await mails.readBacklog().catch(() => undefined);
-          if (backlog) this.set(valueOf(backlog));
+          this.set(valueOf(await readBacklog()));
         },
       });
     gauge('rmm_mail_waiting', 'Mails not sent yet; the same on each replica', ({ waiting }) => waiting);
@@ -40,5 +40,11 @@ export class MailMetrics implements OnApplicationBootstrap {
 
   countAttempt(outcome: 'sent' | 'failed' | 'abandoned'): void {
     this.attempts.inc({ outcome });
+  }
+
+  /** Reads the backlog once for the gauges of a scrape. */
+  private readBacklog(): Promise<MailBacklog> {
+    this.reading ??= this.mails.readBacklog().finally(() => (this.reading = undefined));
+    return this.reading;
   }
 }

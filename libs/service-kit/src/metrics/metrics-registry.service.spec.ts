@@ -26,7 +26,22 @@ describe('MetricsRegistry', () => {
     expect(await metrics.registry.metrics()).toContain('rmm_spec_size{service="identity"} 7');
   });
 
-  it('serves the other metrics when a gauge cannot read its value', async () => {
+  it('serves the last value of a gauge whose source fails', async () => {
+    const values = [() => Promise.resolve(7), () => Promise.reject(new Error('away'))];
+    metrics.gauge({
+      name: 'rmm_spec_size',
+      help: 'Spec',
+      async collect() {
+        this.set((await values.shift()?.()) ?? 0);
+      },
+    });
+    for (let scrape = 0; scrape < 2; scrape++) {
+      expect(await metrics.registry.metrics()).toContain('rmm_spec_size{service="identity"} 7');
+    }
+    expect(values).toEqual([]);
+  });
+
+  it('serves the other metrics while a gauge waits for its source', async () => {
     metrics.gauge({ name: 'rmm_spec_hanging', help: 'Spec', collect: () => new Promise(() => undefined) });
     metrics.counter({ name: 'rmm_spec_total', help: 'Spec' }).inc();
     expect(await metrics.registry.metrics()).toContain('rmm_spec_total{service="identity"} 1');

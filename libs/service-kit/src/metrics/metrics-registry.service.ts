@@ -27,14 +27,14 @@ export class MetricsRegistry {
   }
 
   /**
-   * `collect` sets the value when Prometheus asks. After three seconds the other metrics are served without it, and the
-   * gauge keeps its last value: a scrape that waits for a dependency that hangs would lose them all.
+   * `collect` sets the value when Prometheus asks. When it fails or takes longer than three seconds, the gauge keeps its last
+   * value and the other metrics are still served.
    */
   gauge<L extends string>(
     options: MetricOptions<L> & { collect?: (this: prometheus.Gauge<L>) => void | Promise<void> },
   ): prometheus.Gauge<L> {
     const { collect, ...others } = options;
-    const limited: typeof collect = collect && limitTime(collect);
+    const limited: typeof collect = collect && keepLastValue(collect);
     return new prometheus.Gauge({ ...others, ...(limited && { collect: limited }), registers: [this.registry] });
   }
 
@@ -49,10 +49,10 @@ export class MetricsRegistry {
   }
 }
 
-function limitTime<L extends string>(collect: (this: prometheus.Gauge<L>) => void | Promise<void>) {
+function keepLastValue<L extends string>(collect: (this: prometheus.Gauge<L>) => void | Promise<void>) {
   return function (this: prometheus.Gauge<L>): void | Promise<void> {
     const collected = collect.call(this);
     if (!(collected instanceof Promise)) return;
-    return Promise.race([collected, sleep(COLLECT_TIMEOUT_MS, undefined, { ref: false })]);
+    return Promise.race([collected.catch(() => undefined), sleep(COLLECT_TIMEOUT_MS, undefined, { ref: false })]);
   };
 }
