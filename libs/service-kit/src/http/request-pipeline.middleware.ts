@@ -86,7 +86,8 @@ export class RequestPipeline implements OnApplicationBootstrap {
     setSecurityHeaders(request, response);
     this.setCorsHeaders(request, response);
     if (this.endpoints.handle(request, response)) return;
-    this.observer.observe(request, response, this.timeouts.find(request.pathname) !== undefined);
+    const timeout = this.timeouts.find(request.pathname);
+    this.observer.observe(request, response, timeout !== undefined);
     try {
       if (this.health.state === 'starting') throw new UnavailableError();
       if (this.config.forceHttps && !request.secure) {
@@ -101,7 +102,7 @@ export class RequestPipeline implements OnApplicationBootstrap {
     } catch (failure) {
       return this.refuseUnread(request, response, toDomainError(failure));
     }
-    const deadline = this.limitTime(request, response);
+    const deadline = this.limitTime(request, response, timeout?.timeoutMs);
     runInContext({ ...contextOf(request), deadline }, next);
   }
 
@@ -117,8 +118,7 @@ export class RequestPipeline implements OnApplicationBootstrap {
   }
 
   /** Returns the time limit of the request, which its transactions share. */
-  private limitTime(request: Req, response: Res): RequestDeadline {
-    const timeoutMs = this.timeouts.find(request.pathname)?.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  private limitTime(request: Req, response: Res, timeoutMs = DEFAULT_TIMEOUT_MS): RequestDeadline {
     const deadline = new RequestDeadline(timeoutMs);
     let timer = setTimeout(() => {
       const logDetails = { reason: `no response within ${timeoutMs} ms` };
