@@ -1,7 +1,8 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { type Paged, pagedOf, PageQueryDto, UuidParam } from '@rmm/validation';
+import { type Paged, pagedOf, PageQueryDto } from '@rmm/validation';
+import { DeliveryId, WebhookId } from '../webhooks/webhook-params.js';
 import { AttemptLogService } from './attempt-log.service.js';
 import { AttemptDto } from './dto/attempt.dto.js';
 
@@ -16,8 +17,8 @@ export class AttemptLogController {
   @ApiOkResponse({ type: pagedOf(AttemptDto) })
   list(
     @CurrentCaller() caller: UserCaller,
-    @UuidParam('id', 'Webhook') id: string,
-    @UuidParam('deliveryId', 'Delivery') deliveryId: string,
+    @WebhookId() id: string,
+    @DeliveryId() deliveryId: string,
     @Query() query: PageQueryDto,
   ): Promise<Paged<AttemptDto>> {
     return this.attempts.list(caller, id, deliveryId, query);

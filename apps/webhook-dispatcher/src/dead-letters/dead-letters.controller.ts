@@ -2,13 +2,12 @@ import { Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
+import { type Paged, pagedOf } from '@rmm/validation';
 import { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
+import { DeadLetterId } from '../webhooks/webhook-params.js';
 import { DeadLettersService } from './dead-letters.service.js';
 import { DeadLetterDto, DeletedDeadLetterDto } from './dto/dead-letter.dto.js';
 import { ListDeadLettersDto } from './dto/list-dead-letters.dto.js';
-
-const JobId = () => UuidParam('jobId', 'Dead letter');
 
 /** Registered before `/webhooks/:id`. @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
@@ -30,7 +29,7 @@ export class DeadLettersController {
   @RequirePermission('organizations:write')
   @ApiOperation({ summary: 'Retry a dead letter as a new delivery' })
   @ApiAcceptedResponse({ type: AcceptedDeliveryDto })
-  retry(@CurrentCaller() caller: UserCaller, @JobId() jobId: string): Promise<AcceptedDeliveryDto> {
+  retry(@CurrentCaller() caller: UserCaller, @DeadLetterId() jobId: string): Promise<AcceptedDeliveryDto> {
     return this.deadLetters.retry(caller, jobId);
   }
 
@@ -38,7 +37,7 @@ export class DeadLettersController {
   @RequirePermission('organizations:write')
   @ApiOperation({ summary: 'Delete a dead letter; its delivery stays failed' })
   @ApiOkResponse({ type: DeletedDeadLetterDto })
-  delete(@CurrentCaller() caller: UserCaller, @JobId() jobId: string): Promise<DeletedDeadLetterDto> {
+  delete(@CurrentCaller() caller: UserCaller, @DeadLetterId() jobId: string): Promise<DeletedDeadLetterDto> {
     return this.deadLetters.delete(caller, jobId);
   }
 }

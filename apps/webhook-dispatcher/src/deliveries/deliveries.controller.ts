@@ -2,13 +2,12 @@ import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
+import { type Paged, pagedOf } from '@rmm/validation';
+import { DeliveryId, WebhookId } from '../webhooks/webhook-params.js';
 import { DeliveriesService } from './deliveries.service.js';
 import { AcceptedDeliveryDto, DeliveryDto } from './dto/delivery.dto.js';
 import { ListDeliveriesDto } from './dto/list-deliveries.dto.js';
 import { TestWebhookDto } from './dto/test-webhook.dto.js';
-
-const WebhookId = () => UuidParam('id', 'Webhook');
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
@@ -51,7 +50,7 @@ export class DeliveriesController {
   retry(
     @CurrentCaller() caller: UserCaller,
     @WebhookId() id: string,
-    @UuidParam('deliveryId', 'Delivery') deliveryId: string,
+    @DeliveryId() deliveryId: string,
   ): Promise<AcceptedDeliveryDto> {
     return this.deliveries.retry(caller, id, deliveryId);
   }

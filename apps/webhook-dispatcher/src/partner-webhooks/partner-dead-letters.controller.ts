@@ -9,13 +9,12 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
+import { type Paged, pagedOf } from '@rmm/validation';
 import { DeadLettersService } from '../dead-letters/dead-letters.service.js';
 import { DeletedDeadLetterDto, PartnerDeadLetterDto } from '../dead-letters/dto/dead-letter.dto.js';
 import { ListDeadLettersDto } from '../dead-letters/dto/list-dead-letters.dto.js';
 import { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
-
-const JobId = () => UuidParam('jobId', 'Dead letter');
+import { DeadLetterId } from '../webhooks/webhook-params.js';
 
 /** Registered before `/partner-webhooks/:id`. @see docs/reference/webhooks.md */
 @ApiTags('Partner webhooks')
@@ -40,7 +39,7 @@ export class PartnerDeadLettersController {
   @RequireMfa()
   @ApiOperation({ summary: 'Retry a dead letter of a webhook of a partner as a new delivery' })
   @ApiAcceptedResponse({ type: AcceptedDeliveryDto })
-  retry(@CurrentCaller() caller: UserCaller, @JobId() jobId: string): Promise<AcceptedDeliveryDto> {
+  retry(@CurrentCaller() caller: UserCaller, @DeadLetterId() jobId: string): Promise<AcceptedDeliveryDto> {
     return this.deadLetters.retry(caller, jobId, 'partner');
   }
 
@@ -49,7 +48,7 @@ export class PartnerDeadLettersController {
   @RequireMfa()
   @ApiOperation({ summary: 'Delete a dead letter of a webhook of a partner; its delivery stays failed' })
   @ApiOkResponse({ type: DeletedDeadLetterDto })
-  delete(@CurrentCaller() caller: UserCaller, @JobId() jobId: string): Promise<DeletedDeadLetterDto> {
+  delete(@CurrentCaller() caller: UserCaller, @DeadLetterId() jobId: string): Promise<DeletedDeadLetterDto> {
     return this.deadLetters.delete(caller, jobId, 'partner');
   }
 }

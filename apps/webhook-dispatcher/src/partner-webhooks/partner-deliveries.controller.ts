@@ -9,7 +9,7 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf, PageQueryDto, UuidParam } from '@rmm/validation';
+import { type Paged, pagedOf, PageQueryDto } from '@rmm/validation';
 import { AttemptLogService } from '../attempt-log/attempt-log.service.js';
 import { AttemptDto } from '../attempt-log/dto/attempt.dto.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
@@ -18,9 +18,7 @@ import { ListDeliveriesDto } from '../deliveries/dto/list-deliveries.dto.js';
 import { TestWebhookDto } from '../deliveries/dto/test-webhook.dto.js';
 import { RecoveredDto, RecoverWebhookDto } from '../recovery/dto/recover-webhook.dto.js';
 import { RecoveryService } from '../recovery/recovery.service.js';
-
-const WebhookId = () => UuidParam('id', 'Webhook');
-const DeliveryId = () => UuidParam('deliveryId', 'Delivery');
+import { DeliveryId, WebhookId } from '../webhooks/webhook-params.js';
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Partner webhooks')

@@ -9,17 +9,16 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
+import { type Paged, pagedOf } from '@rmm/validation';
 import { CreatePartnerWebhookDto } from '../webhooks/dto/create-partner-webhook.dto.js';
 import { ListPartnerWebhooksDto, PartnerQueryDto } from '../webhooks/dto/list-partner-webhooks.dto.js';
 import { PartnerWebhookDto, PartnerWebhookWithStatsDto } from '../webhooks/dto/partner-webhook.dto.js';
 import { RotatedSecretDto, RotateSecretDto } from '../webhooks/dto/rotate-secret.dto.js';
 import { UpdateWebhookDto } from '../webhooks/dto/update-webhook.dto.js';
 import { DeletedWebhookDto } from '../webhooks/dto/webhook.dto.js';
+import { WebhookId } from '../webhooks/webhook-params.js';
 import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.js';
 import { PartnerWebhooksService } from './partner-webhooks.service.js';
-
-const WebhookId = () => UuidParam('id', 'Webhook');
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Partner webhooks')

@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { UuidParam } from '@rmm/validation';
+import { WebhookId } from '../webhooks/webhook-params.js';
 import { RecoveredDto, RecoverWebhookDto } from './dto/recover-webhook.dto.js';
 import { RecoveryService } from './recovery.service.js';
 
@@ -20,7 +20,7 @@ export class RecoveryController {
   @ApiAcceptedResponse({ type: RecoveredDto })
   recover(
     @CurrentCaller() caller: UserCaller,
-    @UuidParam('id', 'Webhook') id: string,
+    @WebhookId() id: string,
     @Body() dto: RecoverWebhookDto,
   ): Promise<RecoveredDto> {
     return this.recovery.recover(caller, id, dto);

@@ -1,8 +1,8 @@
 import { Body, Controller, Header, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { UuidParam } from '@rmm/validation';
 import { RotatedSecretDto, RotateSecretDto } from './dto/rotate-secret.dto.js';
+import { WebhookId } from './webhook-params.js';
 import { WebhookSecretsService } from './webhook-secrets.service.js';
 
 @ApiTags('Webhooks')
@@ -18,7 +18,7 @@ export class WebhookSecretsController {
   @ApiOkResponse({ type: RotatedSecretDto })
   rotate(
     @CurrentCaller() caller: UserCaller,
-    @UuidParam('id', 'Webhook') id: string,
+    @WebhookId() id: string,
     @Body() dto: RotateSecretDto,
   ): Promise<RotatedSecretDto> {
     return this.secrets.rotate(caller, id, dto);

@@ -2,16 +2,15 @@ import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/commo
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
+import { type Paged, pagedOf } from '@rmm/validation';
 import { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import { EventCatalogDto } from './dto/event-catalog.dto.js';
 import { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import { UpdateWebhookDto } from './dto/update-webhook.dto.js';
 import { DeletedWebhookDto, WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
 import { EVENT_CATALOG } from './event-catalog.constants.js';
+import { WebhookId } from './webhook-params.js';
 import { WebhooksService } from './webhooks.service.js';
-
-const WebhookId = () => UuidParam('id', 'Webhook');
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
