@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { ApiClient, buildEnrollment, type ApiResponse, type FleetHandle } from '@rmm/testing';
 import { enrollmentKey, must } from '../steps.js';
+
+const PRINCIPALS = '/partner-service-principals';
 
 /** Returns a client with a key, for the edge or for one replica. */
 export const machine = (fleet: Pick<FleetHandle, 'baseUrl'>, apiKey: string, baseUrl = fleet.baseUrl): ApiClient =>
@@ -13,6 +16,17 @@ export async function createApiKey(
 ): Promise<{ id: string; key: string; keyPrefix: string }> {
   const body = { orgId, name: 'Sync', scopes: ['devices:read', 'devices:write'], ...more };
   return must(await client.post('/api-keys', body), 201) as { id: string; key: string; keyPrefix: string };
+}
+
+/** Creates a principal of the partner with one key. @param more  of the principal @param ofKey  of its key */
+export async function createPartnerKey(
+  client: ApiClient,
+  more: object = {},
+  ofKey: object = {},
+): Promise<{ principalId: string; keyId: string; key: string }> {
+  const { data } = must(await client.post(PRINCIPALS, { name: `Exporter ${randomUUID()}`, ...more }), 201);
+  const { keyId, key } = must(await client.post(`${PRINCIPALS}/${data.id}/keys`, { name: 'First', ...ofKey }), 201);
+  return { principalId: data.id, keyId, key };
 }
 
 /** Enrolls a device of an organization. @returns its id */

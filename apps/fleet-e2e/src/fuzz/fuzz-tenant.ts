@@ -8,6 +8,7 @@ import {
   signInAdmin,
   untilStatus,
 } from '@rmm/testing';
+import { createPartnerKey } from '../credentials/machines.js';
 import { createWebhook, enrollmentKey, must } from '../steps.js';
 import type { Operation } from './operations.js';
 import type { Random } from './random.js';
@@ -69,12 +70,7 @@ export class FuzzTenant {
     const agent = new ApiClient(fleet.baseUrl);
     const enrolled = must(await agent.post('/agents/enroll', buildEnrollment(enrollment)), 201);
     const webhook = await createWebhook(client, orgId, { url: 'http://127.0.0.1:9/hooks' });
-    const principal = must(await client.post('/partner-service-principals', { name: 'Fuzz', scopes: SCOPES }), 201);
-    const principalId = principal.data.id as string;
-    const partnerKey = must(
-      await client.post(`/partner-service-principals/${principalId}/keys`, { name: 'Fuzz' }),
-      201,
-    );
+    const partnerKey = await createPartnerKey(client, { scopes: SCOPES });
     const service = must(
       await client.post('/service-principals', { orgId, name: 'Fuzz', scopes: ['devices:read'] }),
       201,
@@ -92,7 +88,7 @@ export class FuzzTenant {
         partner: bearerOf(client),
         organization: bearerOf(member.client),
         'api-key': { 'x-api-key': apiKey.body.key as string },
-        'partner-key': { 'x-api-key': partnerKey.key as string },
+        'partner-key': { 'x-api-key': partnerKey.key },
         scim: { authorization: `Bearer ${scimToken}` },
         agent: { authorization: `Bearer ${enrolled.authToken as string}` },
         none: {},
@@ -119,8 +115,8 @@ export class FuzzTenant {
         'api-keys': [apiKey.body.id as string],
         'enrollment-keys': (keyRecords.data as { id: string }[]).map(({ id }) => id),
         'service-principals': [service.id as string],
-        'partner-service-principals': [principalId],
-        keys: [partnerKey.keyId as string],
+        'partner-service-principals': [partnerKey.principalId],
+        keys: [partnerKey.keyId],
         organizations: [orgId],
         sites: [siteId],
         partners: [partnerId],

@@ -9,6 +9,7 @@ import {
   type SignedIn,
   untilStatus,
 } from '@rmm/testing';
+import { createPartnerKey } from '../credentials/machines.js';
 import { must } from '../steps.js';
 
 const SITES = 20;
@@ -25,9 +26,7 @@ describe('compression of the partner interface', () => {
     for (let i = 1; i < SITES; i++) {
       must(await partner.client.post('/orgs/sites', { orgId, name: `Branch ${i}`, timezone: 'Europe/Berlin' }), 201);
     }
-    const principal = must(await partner.client.post('/partner-service-principals', { name: 'Documentation' }), 201);
-    const keys = `/partner-service-principals/${principal.data.id}/keys`;
-    apiKey = must(await partner.client.post(keys, { name: 'First', rateLimit: 300 }), 201).key;
+    ({ key: apiKey } = await createPartnerKey(partner.client, {}, { rateLimit: 300 }));
     path = `/api/v1/partner-api/sites?orgId=${orgId}`;
     const machine = new ApiClient(fleet.baseUrl, { apiKey });
     await untilStatus(() => machine.get('/partner-api/me'), 200);

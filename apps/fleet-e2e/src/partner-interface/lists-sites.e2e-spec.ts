@@ -1,23 +1,15 @@
 import { ApiClient, connectToFleet, createOrganization, partnerWithMfa, untilStatus, eventually } from '@rmm/testing';
+import { createPartnerKey } from '../credentials/machines.js';
 import { must } from '../steps.js';
 
 describe('GET /partner-api/sites', () => {
   const fleet = connectToFleet();
 
-  async function principalKey(client: ApiClient, scopes?: string[]) {
-    const { data } = must(
-      await client.post('/partner-service-principals', { name: `P ${Math.random()}`, scopes }),
-      201,
-    );
-    const issued = must(await client.post(`/partner-service-principals/${data.id}/keys`, { name: 'First' }), 201);
-    return { principalId: data.id as string, keyId: issued.keyId as string, key: issued.key as string };
-  }
-
   it('pages through all sites of the partner and none of another', async () => {
     const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
     const sites = [await createOrganization(ours.client), await createOrganization(ours.client)];
     await createOrganization(theirs.client);
-    const { key } = await principalKey(ours.client);
+    const { key } = await createPartnerKey(ours.client);
     expect(key).toMatch(/^svc_sp_[A-Za-z0-9_-]{43}$/);
     const machine = new ApiClient(fleet.baseUrl, { apiKey: key });
 
@@ -44,7 +36,7 @@ describe('GET /partner-api/sites', () => {
 
   it('rejects a missing or unknown key, a missing scope, a bad cursor, an unknown parameter', async () => {
     const { client } = await partnerWithMfa(fleet);
-    const { key } = await principalKey(client, ['organizations:read']);
+    const { key } = await createPartnerKey(client, { scopes: ['organizations:read'] });
     const anonymous = new ApiClient(fleet.baseUrl);
     const none = await anonymous.get('/partner-api/sites');
     expect([none.status, none.body.code]).toEqual([401, 'partner_api_auth_required']);
@@ -61,7 +53,7 @@ describe('GET /partner-api/sites', () => {
 
   it('rejects a revoked key within a second', async () => {
     const { client } = await partnerWithMfa(fleet);
-    const { principalId, keyId, key } = await principalKey(client);
+    const { principalId, keyId, key } = await createPartnerKey(client);
     const machine = new ApiClient(fleet.baseUrl, { apiKey: key });
     await untilStatus(() => machine.get('/partner-api/sites'), 200);
     must(await client.delete(`/partner-service-principals/${principalId}/keys/${keyId}`), 200);

@@ -7,7 +7,7 @@ import {
   partnerWithMfa,
   untilStatus,
 } from '@rmm/testing';
-import { rateOf } from '../credentials/machines.js';
+import { createPartnerKey, rateOf } from '../credentials/machines.js';
 import { must } from '../steps.js';
 
 const WRITES = ['organizations:write', 'sites:write', 'enrollment-keys:write'];
@@ -20,12 +20,8 @@ describe('a partner key with write scopes', () => {
   let machine: ApiClient;
 
   const createPrincipal = async (client: ApiClient, scopes?: string[]) => {
-    const { data } = must(
-      await client.post('/partner-service-principals', { name: `P ${Math.random()}`, scopes }),
-      201,
-    );
-    const { key } = must(await client.post(`/partner-service-principals/${data.id}/keys`, { name: 'k' }), 201);
-    return { id: data.id as string, machine: new ApiClient(fleet.baseUrl, { apiKey: key as string }) };
+    const { principalId: id, key } = await createPartnerKey(client, { scopes });
+    return { id, machine: new ApiClient(fleet.baseUrl, { apiKey: key }) };
   };
   const post = (path: string, body: object, key?: string, as = machine) =>
     as.send('POST', `/partner-api/${path}`, body, { headers: key ? { 'Idempotency-Key': key } : {} });

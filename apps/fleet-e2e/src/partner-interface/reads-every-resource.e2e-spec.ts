@@ -10,6 +10,7 @@ import {
   untilStatus,
 } from '@rmm/testing';
 import { schemaMismatches, type Schemas } from '@rmm/testing/openapi';
+import { createPartnerKey } from '../credentials/machines.js';
 import { enrollmentKey, must } from '../steps.js';
 
 const SCOPES = {
@@ -46,9 +47,8 @@ describe('the partner interface', () => {
   const fleet = connectToFleet();
 
   async function principalKey(client: ApiClient, scopes?: string[]): Promise<ApiClient> {
-    const { data } = must(await client.post('/partner-service-principals', { name: `P ${randomUUID()}`, scopes }), 201);
-    const { key } = must(await client.post(`/partner-service-principals/${data.id}/keys`, { name: 'First' }), 201);
-    const machine = new ApiClient(fleet.baseUrl, { apiKey: key as string });
+    const { key } = await createPartnerKey(client, { scopes });
+    const machine = new ApiClient(fleet.baseUrl, { apiKey: key });
     await untilStatus(() => machine.get('/partner-api/organizations'), scopes ? 403 : 200);
     return machine;
   }

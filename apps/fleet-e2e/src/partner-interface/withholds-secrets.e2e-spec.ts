@@ -6,6 +6,7 @@ import {
   type SignedIn,
   untilStatus,
 } from '@rmm/testing';
+import { createPartnerKey } from '../credentials/machines.js';
 import { must } from '../steps.js';
 
 const PASSWORD = 'Summ3r!24';
@@ -20,9 +21,7 @@ describe('the partner interface', () => {
   beforeAll(async () => {
     partner = await partnerWithMfa(fleet);
     ({ orgId, siteId } = await createOrganization(partner.client));
-    const principal = must(await partner.client.post('/partner-service-principals', { name: 'Documentation' }), 201);
-    const keys = `/partner-service-principals/${principal.data.id}/keys`;
-    const { key } = must(await partner.client.post(keys, { name: 'First', rateLimit: 300 }), 201);
+    const { key } = await createPartnerKey(partner.client, {}, { rateLimit: 300 });
     machine = new ApiClient(fleet.baseUrl, { apiKey: key });
     await untilStatus(() => machine.get('/partner-api/me'), 200);
   });

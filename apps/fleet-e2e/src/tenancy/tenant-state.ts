@@ -9,8 +9,7 @@ import {
   type ApiClient,
   type FleetHandle,
 } from '@rmm/testing';
-import { createApiKey, enrollDevice, machine } from '../credentials/machines.js';
-import { must } from '../steps.js';
+import { createApiKey, createPartnerKey, enrollDevice, machine } from '../credentials/machines.js';
 
 /** A request that a partner's user or key may make, at one replica. */
 export interface TenantCall {
@@ -25,9 +24,8 @@ export async function buildTenant(fleet: FleetHandle) {
   const { orgId } = await createOrganization(client);
   const deviceId = await enrollDevice(fleet, client, orgId);
   const { key: apiKey } = await createApiKey(client, orgId);
-  const principal = must(await client.post('/partner-service-principals', { name: `P ${randomUUID()}` }), 201);
-  const issued = must(await client.post(`/partner-service-principals/${principal.data.id}/keys`, { name: 'k' }), 201);
-  return { client, partnerId, orgId, deviceId, apiKey, partnerKey: issued.key as string };
+  const { key: partnerKey } = await createPartnerKey(client);
+  return { client, partnerId, orgId, deviceId, apiKey, partnerKey };
 }
 export type Tenant = Awaited<ReturnType<typeof buildTenant>>;
 
