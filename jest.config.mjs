@@ -1,5 +1,5 @@
 export default {
-  testTimeout: 30_000, // of the whole run; that of a project is used only when it runs alone
+  testTimeout: 90_000, // of the whole run; that of a project is used only when it runs alone
   workerIdleMemoryLimit: '700MB', // of heap after a spec file: a new worker starts with an empty one
   // A worker has no open handle at its end, but on a busy machine freeing its heap takes longer than Jest's 500 ms.
   workerGracefulExitTimeout: 15_000,

@@ -30,7 +30,7 @@ const esmOnly = [
 
 module.exports = {
   testEnvironment: 'node',
-  testTimeout: 30_000, // a busy machine is no failure: what must not take long says so itself
+  testTimeout: 90_000, // a busy machine is no failure: what must not take long says so itself
   testMatch: ['<rootDir>/src/**/*.spec.ts'],
   moduleFileExtensions: ['js', 'ts', 'mjs', 'cjs', 'json', 'node'],
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1' },

@@ -2,5 +2,5 @@ export default {
   displayName: 'fleet-e2e',
   preset: '../../jest.preset.js',
   testMatch: ['<rootDir>/src/**/*.e2e-spec.ts'],
-  testTimeout: 60_000,
+  testTimeout: 120_000,
 };

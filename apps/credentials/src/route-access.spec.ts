@@ -43,7 +43,7 @@ describe('access to the routes of credentials', () => {
     expect(operations.length).toBeGreaterThan(25);
     expect(await codesOf(service.client())).toEqual(all('401 unauthenticated'));
     expect(await codesOf(service.client('a.b.c'))).toEqual(all('401 unauthenticated'));
-  }, 60_000);
+  });
 
   it.each(['svc_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa', `svc_sp_${'a'.repeat(43)}`])(
     'returns 401 for the key %s without a look-up',
@@ -63,10 +63,10 @@ describe('access to the routes of credentials', () => {
     const writer = await service.as({ partnerId, permissions: ['organizations:write'] });
     const reads = operations.filter(({ method }) => method === 'get');
     expect(await codesOf(writer, reads)).toEqual(all('403 permission_denied', reads));
-  }, 60_000);
+  });
 
   it('requires a verified second factor for every write', async () => {
     const oneFactor = await service.as({ partnerId: await service.createPartner(), mfa: false });
     expect(await codesOf(oneFactor, writes())).toEqual(all('403 mfa_required', writes()));
-  }, 60_000);
+  });
 });

@@ -68,7 +68,7 @@ describe('the routes of identity', () => {
     }
     const returnsUnauthenticated = ['POST /auth/logout'];
     expect(open.sort()).toEqual(OPEN.filter((name) => !returnsUnauthenticated.includes(name)));
-  }, 60_000);
+  });
 
   it('refuse API keys without a lookup', async () => {
     for (const operation of operations) {
@@ -78,7 +78,7 @@ describe('the routes of identity', () => {
         code: 'api_key_not_accepted_here',
       });
     }
-  }, 60_000);
+  });
 
   it.each(['x', 'a.b.c', `${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`])(
     'refuse the token %s',

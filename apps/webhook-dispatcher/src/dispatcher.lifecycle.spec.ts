@@ -13,8 +13,6 @@ import type { WebhookDto } from './webhooks/dto/webhook.dto.js';
 import { WebhooksService } from './webhooks/webhooks.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 /** An attempt that has begun ends as it began; what was changed meanwhile counts from the next one on. */
 describe('an attempt in flight', () => {
   let cluster: DispatcherTestCluster;
@@ -28,7 +26,7 @@ describe('an attempt in flight', () => {
   beforeAll(async () => {
     cluster = await DispatcherTestCluster.open();
     app = await cluster.start();
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     receiver = await FakeReceiver.start();

@@ -7,8 +7,6 @@ import { DispatcherTestApp } from '../test/dispatcher-test-app.js';
 import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('the OpenAPI document of webhook-dispatcher', () => {
   let service: DispatcherTestApp;
   let document: OpenApiDocument;

@@ -6,8 +6,6 @@ import { createWebhook, DispatcherTestCluster } from '../test/dispatcher-test-cl
 import { FakeReceiver } from '../test/fake-receiver.js';
 import { buildService, ServiceProcess } from '../test/service-process.js';
 
-jest.setTimeout(60_000);
-
 const DELAY_SECONDS = 3;
 
 interface Reply {

@@ -38,8 +38,6 @@ import {
   SignedIn,
 } from './route-access/route-access.decorator.js';
 
-jest.setTimeout(60_000);
-
 const key = signingKey();
 const apiKey = mintApiKey();
 const partnerKey = mintPartnerKey();

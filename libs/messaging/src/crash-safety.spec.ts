@@ -22,7 +22,7 @@ describe('after SIGKILL', () => {
   afterAll(async () => {
     for (const child of children) child.kill('SIGKILL');
     await testApp.stop();
-  }, 30_000);
+  });
 
   function start(script: string): ChildProcess {
     const env = { ...process.env, WORKER_DATABASE_URL: testApp.urls.worker, NATS_URL: testApp.nats.url };

@@ -165,7 +165,7 @@ describe('RateLimits', () => {
       expect(full.retryAfterSeconds).toBe(30);
       now += 30_000;
       expect(await attempt(memory)).toBe('admitted');
-    }, 20_000);
+    });
 
     it('does not wait for Redis in each of the calls that follow a failure', async () => {
       const startedAt = performance.now();
@@ -177,6 +177,6 @@ describe('RateLimits', () => {
         expect(await attempt(limitOf({ onRedisDown: 'memory' }))).toBe('admitted');
       }
       expect(Date.now() - from).toBeLessThan(2_000);
-    }, 20_000);
+    });
   });
 });

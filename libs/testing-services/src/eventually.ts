@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Patience {
-  /** Default 20,000: on a busy machine a start or a hand-over takes seconds. */
+  /** Default 30,000: on a busy machine a start or a hand-over takes seconds. */
   timeoutMs?: number;
   /** Default 20. */
   everyMs?: number;
@@ -13,7 +13,7 @@ export interface Patience {
  * @throws its last error, once the time is up
  */
 export async function eventually<T>(attempt: () => T | Promise<T>, patience: Patience = {}): Promise<T> {
-  const { timeoutMs = 20_000, everyMs = 20 } = patience;
+  const { timeoutMs = 30_000, everyMs = 20 } = patience;
   const giveUpAt = performance.now() + timeoutMs;
   for (;;) {
     try {

@@ -2,8 +2,6 @@ import { connect } from 'node:net';
 import pg from 'pg';
 import { eventually, startStores, type Stores } from './index.js';
 
-jest.setTimeout(60_000);
-
 describe('the stores of a spec file', () => {
   let stores: Stores;
 

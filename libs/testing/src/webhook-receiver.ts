@@ -42,7 +42,7 @@ export class WebhookReceiver {
   }
 
   /** Waits until `count` requests of a type were received. */
-  async waitFor(type: string, count = 1, timeoutMs = 15_000): Promise<ReceivedDelivery[]> {
+  async waitFor(type: string, count = 1, timeoutMs = 30_000): Promise<ReceivedDelivery[]> {
     return eventually(
       async () => {
         const found = this.received.filter((delivery) => delivery.body.type === type);

@@ -13,7 +13,7 @@ describe('ApiKeyExpiryRepository', () => {
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
     repository = new ApiKeyExpiryRepository(opened.worker);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   /** Creates a key that expires this long from now. */

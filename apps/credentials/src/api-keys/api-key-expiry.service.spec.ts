@@ -10,7 +10,7 @@ describe('reminders of expiring API keys', () => {
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
     ({ partnerId, orgId } = await service.createTenant());
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   /** Creates a key with this age and remaining lifetime. */

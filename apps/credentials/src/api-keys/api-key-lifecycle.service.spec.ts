@@ -15,7 +15,7 @@ describe('ApiKeyLifecycleService', () => {
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
     ({ partnerId, orgId, owner: ours } = await service.createTenant());
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   const create = async (more: object = {}, client = ours) =>

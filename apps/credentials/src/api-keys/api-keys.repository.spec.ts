@@ -14,7 +14,7 @@ describe('ApiKeysRepository', () => {
     opened = await openCredentialsDatabase();
     await opened.createOrganization(partnerId, { orgId });
     repository = new ApiKeysRepository(opened.tenants);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   const create = (more: object = {}) => {

@@ -19,7 +19,7 @@ describe('ApiKeysService', () => {
     const other = await service.createPartner();
     theirOrgId = await service.createOrganization(other);
     theirs = await service.as({ partnerId: other });
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   const create = async (more: object = {}, client = ours) => {

@@ -29,7 +29,7 @@ describe('EnrollmentKeyIssuingService', () => {
     const principalId = randomUUID();
     caller = { kind: 'partner_key', keyId: randomUUID(), principalId, tenant: { ...tenant, orgIds: [] } };
     acting = { actor: { type: 'api_key', id: principalId }, tenant: { ...tenant, userId: null } };
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   const check = async (requested: object) => {

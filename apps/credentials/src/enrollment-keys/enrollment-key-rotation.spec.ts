@@ -16,7 +16,7 @@ describe('rotation of an enrollment key', () => {
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
     ours = await buildCustomer(service);
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   const create = async (body: object = {}) =>

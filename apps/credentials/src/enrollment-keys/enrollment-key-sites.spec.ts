@@ -13,7 +13,7 @@ describe('enrollment keys of an organization with sites', () => {
     service = await CredentialsTestApp.start();
     ours = await buildCustomer(service);
     restricted = await ours.member({ siteIds: [ours.siteIds[0]] });
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   const create = async (siteId?: string, customer = ours): Promise<string> =>

@@ -13,7 +13,7 @@ describe('EnrollmentKeysRepository', () => {
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
     repository = new EnrollmentKeysRepository(opened.tenants);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   const create = (orgId: string, expiresInMs = 60_000) =>

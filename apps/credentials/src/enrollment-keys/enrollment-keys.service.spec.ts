@@ -14,7 +14,7 @@ describe('EnrollmentKeysService', () => {
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
     [ours, theirs] = [await buildCustomer(service), await buildCustomer(service)];
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   const create = (body: object = {}, client: Client = ours.owner) =>

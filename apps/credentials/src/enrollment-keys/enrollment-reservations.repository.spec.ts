@@ -11,7 +11,7 @@ describe('EnrollmentReservationsRepository', () => {
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
     repository = new EnrollmentReservationsRepository(opened.worker);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   /** Creates an enrollment key with one use. */

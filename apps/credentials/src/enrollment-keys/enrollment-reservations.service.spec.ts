@@ -21,7 +21,7 @@ describe('EnrollmentReservationsService', () => {
     admin = new pg.Client({ connectionString: opened.database.adminUrl });
     await admin.connect();
     orgId = await opened.createOrganization(partnerId);
-  }, 60_000);
+  });
   afterAll(async () => {
     await admin.end();
     await opened.close();

@@ -16,7 +16,7 @@ describe('settlement of enrollment reservations', () => {
     service = await CredentialsTestApp.start();
     replica = await service.startReplica();
     ours = await buildCustomer(service);
-  }, 60_000);
+  });
   afterAll(async () => {
     await replica?.close();
     await service?.stop();

@@ -20,7 +20,7 @@ describe('KeyLimitsRepository', () => {
     limits = new KeyLimitsRepository();
     admin = new pg.Client({ connectionString: opened.database.adminUrl, options: '-c search_path=credentials' });
     await admin.connect();
-  }, 60_000);
+  });
   afterAll(async () => {
     await admin.end();
     await opened.close();

@@ -14,7 +14,7 @@ describe('KeyLookupRepository', () => {
     opened = await openCredentialsDatabase();
     await opened.createOrganization(partnerId, { orgId });
     repository = new KeyLookupRepository(opened.worker);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   it('returns null for an unknown hash', async () => {

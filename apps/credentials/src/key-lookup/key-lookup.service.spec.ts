@@ -13,7 +13,7 @@ describe('KeyLookupService', () => {
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
     ({ partnerId, orgId } = await service.createTenant());
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   type FakeUser = Parameters<CredentialsTestApp['as']>[0];

@@ -14,7 +14,7 @@ describe('KeyUsageRepository', () => {
     opened = await openCredentialsDatabase();
     await opened.createOrganization(partnerId, { orgId });
     repository = new KeyUsageRepository(opened.tenants, opened.worker);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   it('accepts a batch once', async () => {

@@ -14,7 +14,7 @@ describe('KeyUsageService', () => {
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
     ({ orgId, owner: ours } = await service.createTenant());
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   const create = async () =>

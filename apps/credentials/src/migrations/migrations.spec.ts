@@ -9,7 +9,7 @@ describe('migrations of credentials', () => {
   let opened: CredentialsDatabase;
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   const target = () => {

@@ -20,7 +20,7 @@ describe('OrganizationEraserRepository', () => {
     opened = await openCredentialsDatabase();
     admin = adminPool(opened.database, { options: '-c search_path=credentials' });
     erasures = new OrganizationErasuresRepository(opened.worker);
-  }, 60_000);
+  });
   afterAll(async () => {
     await admin.end();
     await opened.close();

@@ -24,7 +24,7 @@ describe('PartnerEnrollmentKeysService', () => {
   beforeAll(async () => {
     service = await CredentialsTestApp.start();
     [ours, theirs] = [await buildCustomer(service), await buildCustomer(service)];
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
   beforeEach(() => {
     caller = partnerKey(ours.partnerId);

@@ -19,7 +19,7 @@ describe('PartnerKeysRepository', () => {
     ({ id: principalId } = await opened.tenants.transaction(caller, (tx) =>
       new PartnerPrincipalsRepository(opened.tenants).create(tx, { ...principal, createdBy: null }),
     ));
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   const create = (name: string) => {

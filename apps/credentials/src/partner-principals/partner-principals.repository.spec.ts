@@ -13,7 +13,7 @@ describe('PartnerPrincipalsRepository', () => {
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
     repository = new PartnerPrincipalsRepository(opened.tenants);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   const create = (name: string = randomUUID()) =>

@@ -16,7 +16,7 @@ describe('PrincipalKeysRepository', () => {
     opened = await openCredentialsDatabase();
     await opened.createOrganization(partnerId, { orgId });
     keys = new PrincipalKeysRepository(opened.tenants);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   const createPrincipal = () =>

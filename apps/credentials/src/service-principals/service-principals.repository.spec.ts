@@ -14,7 +14,7 @@ describe('ServicePrincipalsRepository', () => {
     opened = await openCredentialsDatabase();
     await opened.createOrganization(partnerId, { orgId });
     repository = new ServicePrincipalsRepository(opened.tenants);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
 
   const create = () =>

@@ -20,7 +20,7 @@ describe('ServicePrincipalsService', () => {
     service = await CredentialsTestApp.start();
     ({ partnerId, orgId, owner: ours } = await service.createTenant());
     theirs = await service.as({ partnerId: await service.createPartner() });
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   const create = async (more: object = {}, client = ours) =>

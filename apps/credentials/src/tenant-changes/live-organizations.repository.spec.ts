@@ -11,7 +11,7 @@ describe('inLiveOrganization', () => {
   beforeAll(async () => {
     opened = await openCredentialsDatabase();
     keys = new ApiKeysRepository(opened.tenants);
-  }, 60_000);
+  });
   afterAll(() => opened.close());
   beforeEach(() => (partnerId = randomUUID()));
 

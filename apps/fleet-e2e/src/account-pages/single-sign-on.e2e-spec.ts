@@ -58,7 +58,7 @@ describeInBrowser('single sign-on on the account pages', () => {
     ]);
     owner = await partnerWithMfa(fleet);
     tenant = await createTenant();
-  }, 60_000);
+  });
   afterAll(() => Promise.all([browser.close(), provider.stop()]));
 
   beforeEach(async () => {

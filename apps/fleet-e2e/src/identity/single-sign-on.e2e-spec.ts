@@ -44,7 +44,7 @@ describe('single sign-on', () => {
     provider = await CertifiedProvider.start({ redirectUri: callbackUrl, postLogoutRedirectUri: `${publicUrl}/` });
     const owner = await partnerWithMfa(fleet);
     tenant = { owner, ...(await organization(owner)) };
-  }, 60_000);
+  });
   afterAll(() => provider.stop());
 
   const organization = async ({ client }: SignedIn) => {

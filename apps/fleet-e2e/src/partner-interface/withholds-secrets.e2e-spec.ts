@@ -21,7 +21,7 @@ describe('the partner interface', () => {
   beforeAll(async () => {
     partner = await partnerWithMfa(fleet);
     ({ orgId, siteId } = await createOrganization(partner.client));
-    const { key } = await createPartnerKey(partner.client, {}, { rateLimit: 300 });
+    const { key } = await createPartnerKey(partner.client, { name: 'Documentation' }, { rateLimit: 300 });
     machine = new ApiClient(fleet.baseUrl, { apiKey: key });
     await untilStatus(() => machine.get('/partner-api/me'), 200);
   });

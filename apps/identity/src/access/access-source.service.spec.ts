@@ -48,7 +48,7 @@ describe('AccessSourceService', () => {
     });
     expect(await source.resolve({ ...request, userId: randomUUID() })).toBeNull();
     expect(await source.resolve({ ...request, sessionId: randomUUID() })).toMatchObject({ sessionRevoked: true });
-  }, 30_000);
+  });
 
   it('evaluates the security policy of the partner', async () => {
     const user = await registerPartner(identity);
@@ -59,7 +59,7 @@ describe('AccessSourceService', () => {
       allowedMfaMethods: ['totp', 'passkey'],
       ipAllowlist: ['192.0.2.0/24'],
     });
-  }, 30_000);
+  });
 
   it('opens the enrollment window only when asked to', async () => {
     const user = await registerPartner(identity);
@@ -73,7 +73,7 @@ describe('AccessSourceService', () => {
       [user.userId],
     );
     expect(row).toEqual({ open: true });
-  }, 30_000);
+  });
 
   it('returns the grants of a user in an organization, and whether the account is active', async () => {
     const user = await registerPartner(identity);
@@ -87,5 +87,5 @@ describe('AccessSourceService', () => {
     expect(await source.resolveInOrganization({ ...request, userId: randomUUID() })).toBeNull();
     await testApp.query(`update user_account set status = 'disabled' where id = $1`, [user.userId]);
     expect(await source.resolveInOrganization(request)).toMatchObject({ active: false });
-  }, 30_000);
+  });
 });

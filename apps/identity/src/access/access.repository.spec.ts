@@ -58,7 +58,7 @@ describe('AccessRepository', () => {
     expect(elsewhere).toMatchObject({ membershipExists: false, roleId: null, permissions: [], partnerStatus: null });
     const system = await repository.findSessionAccess(request({ scope: 'system', partnerId: null }));
     expect(system).toMatchObject({ membershipExists: false, permissions: [] });
-  }, 30_000);
+  });
 
   it('reports a revoked session and raises the version with each change', async () => {
     const viewer = await roleId(identity, user.bearer, 'Partner Viewer');
@@ -70,7 +70,7 @@ describe('AccessRepository', () => {
     const after = await read();
     expect([before?.sessionActive, after?.sessionActive]).toEqual([true, false]);
     expect(Number(after?.version)).toBeGreaterThan(Number(before?.version));
-  }, 30_000);
+  });
 
   it('lists grants of memberships with access to an organization only', async () => {
     const [orgId, other] = [randomUUID(), randomUUID()];

@@ -86,7 +86,7 @@ describe('the routes of the account pages', () => {
       expect((await identity.post('/auth/login', { email: user.email, password })).status).toBe(200);
       const again = await post(`${path}&lang=de`, { password });
       expect([again.status, visible(again.text), again.headers['content-language']]).toEqual([400, 'invalid', 'de']);
-    }, 60_000);
+    });
 
     it('register a company, and sign in the browser that confirms its address on the page', async () => {
       const email = freshEmail();
@@ -105,7 +105,7 @@ describe('the routes of the account pages', () => {
       expect(cookiesOf(done)).toEqual(['service_refresh_token', 'service_csrf_token']);
       const again = await post(path, {}, 'form', 'same-origin');
       expect([visible(again.text), cookiesOf(again)]).toEqual(['invalid', []]);
-    }, 60_000);
+    });
 
     it.each([
       ['same-origin', 2],

@@ -62,7 +62,7 @@ describe('avatars', () => {
       exif: undefined,
       orientation: undefined,
     });
-  }, 30_000);
+  });
 
   it.each([
     ['png', () => noise(20, 30).png()],
@@ -104,7 +104,7 @@ describe('avatars', () => {
     });
     expect(unannounced.status).toBe(413);
     expectStatus(await upload(createPng(6_000, 6_000)), 200);
-  }, 30_000);
+  });
 
   it('returns 400 for any form but one with a single file', async () => {
     const image = createPng(8, 8);
@@ -128,7 +128,7 @@ describe('avatars', () => {
     const json = await identity.post('/users/me/avatar', { file: 'x' }, member);
     expect(json).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
     expect((await identity.call('post', '/users/me/avatar', undefined, { send: attachFile(image) })).status).toBe(401);
-  }, 30_000);
+  });
 
   it('shows an avatar on every replica to callers who can see the user, and to no other', async () => {
     const stranger = await registerPartner(identity);
@@ -145,7 +145,7 @@ describe('avatars', () => {
     }
     expect((await identity.get(`/users/${member.userId}/avatar`)).status).toBe(401);
     expect((await picture('me', member)).status).toBe(404);
-  }, 60_000);
+  });
 
   it('returns 304 when the client has the current ETag', async () => {
     expectStatus(await upload(createPng(41, 41)), 200);
@@ -156,7 +156,7 @@ describe('avatars', () => {
       expect(same).toMatchObject({ status: 304, text: '', headers: { etag } });
     }
     expect((await picture(member.userId, member, { 'if-none-match': '"other"' })).status).toBe(200);
-  }, 30_000);
+  });
 
   it('keeps picture and URL consistent under concurrent uploads and removals', async () => {
     const remove = () => identity.delete('/users/me/avatar', member);
@@ -169,7 +169,7 @@ describe('avatars', () => {
     expect(row?.url ?? null).toBe(
       row?.etag ? `/api/v1/users/${member.userId}/avatar?v=${row.etag.slice(0, 12)}` : null,
     );
-  }, 30_000);
+  });
 
   it('removes an avatar, repeatedly if asked, and records each change in the audit trail', async () => {
     const other = await registerPartner(identity);
@@ -191,14 +191,14 @@ describe('avatars', () => {
         'user.avatar.delete',
       ]);
     });
-  }, 30_000);
+  });
 
   it('limits the rate of uploads', async () => {
     const strict = await testApp.startReplica({ RATE_LIMIT_AVATAR_UPLOAD: '2/3600' });
     const other = await registerPartner(strict);
     const responses = await Promise.all([1, 2, 3].map((side) => upload(createPng(side, side), other, strict)));
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 200, 429]);
-  }, 60_000);
+  });
 });
 
 const portOf = (identity: IdentityReplica): number =>

@@ -234,7 +234,7 @@ describe('audit logs', () => {
       await seal(rows);
       ({ bearer } = await inviteAndAccept(identity, acme.bearer, { roleId: await role('Partner Admin') }));
       port = (server().address() as AddressInfo).port;
-    }, 60_000);
+    });
     afterEach(() => jest.restoreAllMocks());
 
     const server = () => identity.app.getHttpServer() as Server;

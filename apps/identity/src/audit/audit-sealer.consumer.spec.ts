@@ -163,7 +163,7 @@ describe('AuditSealer', () => {
     jest.restoreAllMocks();
     expect((await sealed(partnerId, 3)).map(({ action }) => action)).toEqual(['before', 'after', 'refused']);
     expect(await verified(partnerId)).toBe(true);
-  }, 20_000);
+  });
 
   it('redacts secrets in entries that a service built by hand', async () => {
     const partnerId = randomUUID();
@@ -201,7 +201,7 @@ describe('AuditSealer', () => {
       },
       { timeoutMs: 30_000 },
     );
-  }, 60_000);
+  });
 
   describe('request context', () => {
     it('records the client address behind trusted proxies and one line of the user agent', async () => {

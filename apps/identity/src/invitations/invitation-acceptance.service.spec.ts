@@ -53,7 +53,7 @@ describe('InvitationAcceptanceService', () => {
       status: 'active',
       partnerId: acme.partnerId,
     });
-  }, 40_000);
+  });
 
   it('stores the name that the user chooses', async () => {
     const { token } = await invite();
@@ -103,11 +103,11 @@ describe('InvitationAcceptanceService', () => {
         { action: 'user.invite.accepted', result: 'denied', reason: 'invite_invalid' },
       ]),
     );
-  }, 30_000);
+  });
 
   it('limits previews per IP address', async () => {
     const from = freshAddress();
     const statuses = await Promise.all(Array.from({ length: 31 }, async () => (await preview('x', from)).status));
     expect(statuses.filter((status) => status === 429)).toHaveLength(1);
-  }, 30_000);
+  });
 });

@@ -161,7 +161,7 @@ describe('InvitationLinksService', () => {
     beforeAll(async () => {
       silent = await testApp.startReplica({ MAILBOX_DIR: '' });
       links = silent.app.get(InvitationLinksService);
-    }, 60_000);
+    });
 
     it('returns the link, which is not mailed', async () => {
       const { inviteEmailSent, url } = await invite(freshEmail(), null, silent);

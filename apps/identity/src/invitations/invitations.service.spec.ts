@@ -58,7 +58,7 @@ describe('invitations', () => {
       body: { code: 'user_already_exists', error: 'User already exists in this scope' },
     });
     expect(await identity.mailedToken(email)).toHaveLength(48);
-  }, 40_000);
+  });
 
   it('store tokens as hashes, and mails without values once sent', async () => {
     const email = freshEmail();
@@ -68,7 +68,7 @@ describe('invitations', () => {
       `select (select json_agg(t)::text from invitation t) || (select json_agg(m)::text from mail m) as rows`,
     );
     expect(dump.rows).not.toContain(token);
-  }, 30_000);
+  });
 
   it('list users of their own tenant only', async () => {
     const viewer = await roleId(identity, other.bearer, 'Partner Viewer');
@@ -90,7 +90,7 @@ describe('invitations', () => {
     expect(hidden).toMatchObject({ status: 404, body: { code: 'not_found', error: 'User not found' } });
     expect({ ...hidden.body, requestId: '' }).toEqual({ ...random.body, requestId: '' });
     expect((await identity.get('/users/not-a-uuid', { bearer: acme.bearer })).status).toBe(404);
-  }, 40_000);
+  });
 
   it('refuse roles with permissions the caller does not have, and roles of another scope or tenant', async () => {
     const orgId = await withOrganization(acme.partnerId);
@@ -118,7 +118,7 @@ describe('invitations', () => {
     const technician = await inviteAndAccept(identity, acme.bearer, { roleId: technicianRole });
     const unpermitted = await invite(technician.bearer, { ...user(), roleId: technicianRole });
     expect(unpermitted).toMatchObject({ status: 403, body: { code: 'permission_denied', required: ['users:invite'] } });
-  }, 60_000);
+  });
 
   it('give organization members access to that organization only', async () => {
     const [mine, theirs] = [await withOrganization(acme.partnerId), await withOrganization(acme.partnerId)];
@@ -131,7 +131,7 @@ describe('invitations', () => {
     const named = await identity.get(`/users?orgId=${theirs}`, { bearer: admin.bearer });
     expect(named).toMatchObject({ status: 403, body: { code: 'organization_access_denied' } });
     expect((await identity.get('/orgs/partners/me', { bearer: admin.bearer })).body.code).toBe('scope_not_allowed');
-  }, 60_000);
+  });
 
   it('refuse sites beyond those the caller is restricted to', async () => {
     const orgId = await withOrganization(acme.partnerId);
@@ -157,7 +157,7 @@ describe('invitations', () => {
       expectStatus(await invite(restricted.bearer, { email: freshEmail(), name: 'Robin', roleId: role, siteIds }), 201);
     }
     await provisioning.stop();
-  }, 40_000);
+  });
 
   it('are refused to partner members with selected organizations', async () => {
     const orgId = await withOrganization(acme.partnerId);
@@ -171,7 +171,7 @@ describe('invitations', () => {
       const refused = await identity.get(path, { bearer: limited.bearer });
       expect(refused).toMatchObject({ status: 403, body: { code: 'full_partner_access_required' } });
     }
-  }, 40_000);
+  });
 
   it("let roles be assigned, but not one's own, nor away from the last administrator", async () => {
     const [viewer, admin] = [
@@ -196,7 +196,7 @@ describe('invitations', () => {
       { bearer: root },
     );
     expect(last).toMatchObject({ status: 409, body: { code: 'last_admin' } });
-  }, 60_000);
+  });
 
   it('require a system caller to name a partner or organization', async () => {
     const root = await signInAdmin(identity);
@@ -210,7 +210,7 @@ describe('invitations', () => {
     ]) {
       expect(refused).toMatchObject({ status: 403, body: { code: 'partner_access_denied' } });
     }
-  }, 30_000);
+  });
 
   it('by two tenants have a link each, which accepts that invitation alone', async () => {
     const email = freshEmail();
@@ -296,7 +296,7 @@ describe('invitations', () => {
       expect(ids).toContain(older.userId);
       expect(ids).not.toContain(newer.userId);
       expect(((await listed(other)).data as { id: string }[]).map(({ id }) => id)).not.toContain(older.userId);
-    }, 40_000);
+    });
 
     it('are withdrawn once, with their link, and recorded', async () => {
       const { email, userId, token } = await open();
@@ -311,7 +311,7 @@ describe('invitations', () => {
         );
         expect(entries).toEqual([{ name: email, details: { roleId: viewer } }]);
       });
-    }, 30_000);
+    });
 
     it('are not withdrawn by another tenant, nor by a caller with fewer permissions than they grant', async () => {
       const { userId } = await open();
@@ -322,6 +322,6 @@ describe('invitations', () => {
       expect(codeOf(await withdraw(userId, helper))).toBe('permission_not_delegable');
       expect(codeOf(await withdraw(UNKNOWN))).toBe('not_found');
       expect(codeOf(await withdraw(userId))).toBe(200);
-    }, 40_000);
+    });
   });
 });

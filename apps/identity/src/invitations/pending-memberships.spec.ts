@@ -86,7 +86,7 @@ describe('an invitation of an existing account', () => {
     expectStatus(await identity.get('/users/me', session), 200);
     const passwords = { currentPassword: PASSWORD, newPassword: 'violet umbrella tango' };
     expectStatus(await identity.post('/auth/change-password', passwords, session), 200);
-  }, 60_000);
+  });
 
   it('is accepted with a bearer token of the same user, whose session continues there', async () => {
     const user = await registerPartner(identity, 'Own MSP');
@@ -102,7 +102,7 @@ describe('an invitation of an existing account', () => {
     expect((await identity.get('/users/me', user)).status).toBe(401);
     expect(codeOf(await accept(token, {}, sessionOf(accepted)))).toBe('invite_invalid');
     expect(codeOf(await identity.post('/auth/invite/preview', { token }))).toBe('invite_accepted');
-  }, 40_000);
+  });
 
   it("is accepted with the account's own password, and with no other", async () => {
     const user = await registerPartner(identity, 'Own MSP');
@@ -112,7 +112,7 @@ describe('an invitation of an existing account', () => {
     const accepted = sessionOf(expectStatus(await accept(token, { password: PASSWORD }), 200));
     expect((await me(accepted)).memberships).toHaveLength(2);
     expect((await login(user.email)).status).toBe(200);
-  }, 40_000);
+  });
 
   it('needs the factor of the account, with which the membership begins to count', async () => {
     const user = await registerPartner(identity, 'Own MSP');
@@ -128,7 +128,7 @@ describe('an invitation of an existing account', () => {
     expect((await me(session)).memberships).toContainEqual(
       expect.objectContaining({ partnerId: host.partnerId, current: true }),
     );
-  }, 40_000);
+  });
 
   it('is no way around a factor after the account was set back to invited', async () => {
     const user = await inviteAndAccept(identity, host.bearer, { roleId: viewer });
@@ -141,7 +141,7 @@ describe('an invitation of an existing account', () => {
     const { tempToken } = challenge.body;
     const verified = await identity.post('/auth/mfa/verify', { tempToken, code: totpCode(secret) });
     expect((await me(sessionOf(expectStatus(verified, 200)))).memberships).toHaveLength(1);
-  }, 40_000);
+  });
 
   it('is accepted by one of 20 parallel calls', async () => {
     const user = await registerPartner(identity, 'Own MSP');
@@ -154,7 +154,7 @@ describe('an invitation of an existing account', () => {
       host.partnerId,
     ]);
     expect(rows).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('is declined by its user, and withdrawn by its tenant', async () => {
     const user = await registerPartner(identity, 'Own MSP');
@@ -182,7 +182,7 @@ describe('an invitation of an existing account', () => {
     expect(codeOf(await identity.delete(path, host))).toBe('not_found');
     expect(codeOf(await accept(again.token, {}, user))).toBe('invite_invalid');
     expectStatus(await identity.get('/users/me', user), 200);
-  }, 40_000);
+  });
 
   it('applies the address list of the tenant from then on only, and only where it is entered', async () => {
     const user = await registerPartner(identity, 'Own MSP');
@@ -209,7 +209,7 @@ describe('an invitation of an existing account', () => {
     expect((await me(next)).memberships).toContainEqual(
       expect.objectContaining({ partnerId: user.partnerId, current: true }),
     );
-  }, 60_000);
+  });
 });
 
 describe('mails of invitations', () => {
@@ -234,13 +234,13 @@ describe('mails of invitations', () => {
     expect(mails).toHaveLength(5);
     const token = await identity.mailedToken(email, 5);
     expectStatus(await identity.post('/auth/accept-invite', { token, password: PASSWORD }), 200);
-  }, 40_000);
+  });
 
   describe('where none can be sent', () => {
     let silent: IdentityReplica;
     beforeAll(async () => {
       silent = await testApp.startReplica({ MAILBOX_DIR: '' });
-    }, 60_000);
+    });
 
     const tokenOf = (response: TestResponse) => /token=([\w-]{48})$/.exec(response.body.inviteUrl as string)?.[1];
 
@@ -254,7 +254,7 @@ describe('mails of invitations', () => {
         [email],
       );
       expect(account).toEqual({ status: 'active', verified: null });
-    }, 30_000);
+    });
 
     it('give no link of an account that another tenant invited, however it is asked for', async () => {
       const email = 'shared@users.test';
@@ -266,7 +266,7 @@ describe('mails of invitations', () => {
       expect(second.body).not.toHaveProperty('inviteUrl');
       const resent = await silent.post('/users/resend-invite', { userId: second.body.id }, other);
       expect(expectStatus(resent, 200).body).not.toHaveProperty('inviteUrl');
-    }, 30_000);
+    });
 
     it('give no link to a caller with fewer permissions than the other invitations grant', async () => {
       const email = 'ceiling@users.test';
@@ -282,6 +282,6 @@ describe('mails of invitations', () => {
       expect(below.body).not.toHaveProperty('inviteUrl');
       const above = await silent.post('/users/resend-invite', { userId: below.body.id }, host);
       expect(tokenOf(expectStatus(above, 200))).toBeDefined();
-    }, 30_000);
+    });
   });
 });

@@ -55,7 +55,7 @@ describe('MailService', () => {
     await Promise.all(emails.map((email) => sendUntilAccepted(email)));
     for (const email of emails) await eventually(async () => expect(await identity.mails(email)).toHaveLength(1));
     await silent.stop();
-  }, 60_000);
+  });
 
   describe('audience', () => {
     let partnerId: string;
@@ -88,7 +88,7 @@ describe('MailService', () => {
 
     beforeAll(async () => {
       ({ partnerId, email: admin } = await registerPartner(identity));
-    }, 30_000);
+    });
 
     it('sends one mail to each active member of the organization with the permission', async () => {
       const orgId = randomUUID();

@@ -71,7 +71,7 @@ describe('MembershipsService', () => {
           { partnerId: host.partnerId, result: 'success' },
         ]),
       );
-    }, 30_000);
+    });
 
     it.each([
       ['of another user', 'SELECT 1'],
@@ -135,7 +135,7 @@ describe('MembershipsService', () => {
       await eventually(async () =>
         expect(await entries('user.leave', user.userId)).toMatchObject([{ details: { roleId: viewer, sessions: 1 } }]),
       );
-    }, 60_000);
+    });
 
     it("declines an invitation, and records it with the user's tenant alone", async () => {
       const user = await invited();
@@ -148,7 +148,7 @@ describe('MembershipsService', () => {
           { partnerId: user.partnerId, details: { partnerId: host.partnerId, orgId: null } },
         ]),
       );
-    }, 30_000);
+    });
 
     it('needs exactly one tenant, to which the user belongs or is invited', async () => {
       const user = await registerPartner(identity);

@@ -43,7 +43,7 @@ describe('MfaEnrollmentService', () => {
     expect(me.body.user).toMatchObject({ mfaEnabled: true, mfaMethod: 'totp', recoveryCodesLeft: 10 });
     const again = await identity.post('/auth/mfa/setup', undefined, { bearer: sessionOf(enabled).bearer });
     expect(again).toMatchObject({ status: 400, body: { code: 'mfa_already_enabled' } });
-  }, 30_000);
+  });
 
   it('is confirmed by verify only in the session that started the setup', async () => {
     const partner = await registerPartner(identity);
@@ -56,7 +56,7 @@ describe('MfaEnrollmentService', () => {
     const confirmed = await identity.post('/auth/mfa/verify', { code }, { bearer: partner.bearer });
     expect(confirmed).toMatchObject({ status: 200, body: { success: true } });
     expect(mfaClaim(confirmed)).toBe(true);
-  }, 30_000);
+  });
 
   it('is required by the partner at once while enrollment stays possible', async () => {
     const partner = await registerPartner(identity);
@@ -76,7 +76,7 @@ describe('MfaEnrollmentService', () => {
     expect((await identity.get('/users/me', { bearer })).status).toBe(200);
     const enrolledSession = await enrollTotp(identity, bearer);
     expect((await identity.get('/users', { bearer: enrolledSession.bearer })).status).toBe(200);
-  }, 30_000);
+  });
 
   it('is required by a role after a window that opens once', async () => {
     const strict = await testApp.startReplica({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
@@ -95,7 +95,7 @@ describe('MfaEnrollmentService', () => {
     const late = expectStatus(await signIn(), 200);
     expect(late.body).toMatchObject({ mfaEnrollmentRequired: true, mfaEnrollmentDeadline: null });
     expect((await strict.get('/users', { bearer: sessionOf(late).bearer })).status).toBe(428);
-  }, 60_000);
+  });
 
   it('returns 404 while MFA is disabled', async () => {
     const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
@@ -104,7 +104,7 @@ describe('MfaEnrollmentService', () => {
     expect((await off.post('/auth/mfa/verify', { code: '123456', tempToken: 'x' })).status).toBe(404);
     expect((await off.get('/config')).body.mfa).toEqual({ enabled: false });
     expect(mfaClaim(await off.post('/auth/login', { email: partner.email, password: PASSWORD }))).toBe(true);
-  }, 60_000);
+  });
 
   it('stores neither secret nor code in plain text', async () => {
     const user = await enrolled();
@@ -116,5 +116,5 @@ describe('MfaEnrollmentService', () => {
     expect(row?.secret).toMatch(/^v1\./);
     expect(row?.secret).not.toContain(user.secret);
     expect(row?.codes.split(' ')).toHaveLength(10);
-  }, 30_000);
+  });
 });

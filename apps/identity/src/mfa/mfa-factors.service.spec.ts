@@ -80,7 +80,7 @@ describe('MfaFactorsService', () => {
       const again = await disable({ currentPassword: PASSWORD, code }, sessionOf(done));
       expect(again).toMatchObject({ status: 400, body: { code: 'mfa_not_enabled' } });
       expect(expectStatus(await login(user.email), 200).body.mfaRequired).toBe(false);
-    }, 30_000);
+    });
 
     it('returns the token to clients that send theirs in the body and accepts a recovery code', async () => {
       const user = await enrolled();
@@ -92,7 +92,7 @@ describe('MfaFactorsService', () => {
       const refreshed = await identity.post('/auth/refresh', { refreshToken: done.body.refreshToken });
       expect(refreshed.status).toBe(200);
       expect((await identity.post('/auth/refresh', { refreshToken })).body.code).toBe('refresh_invalid');
-    }, 30_000);
+    });
 
     it('requires a refresh token of the current session', async () => {
       const user = await enrolled();
@@ -110,7 +110,7 @@ describe('MfaFactorsService', () => {
       const headers = { 'x-service-csrf': user.cookies.service_csrf_token ?? '' };
       expectStatus(await identity.post('/auth/refresh', {}, { cookies: user.cookies, headers }), 200);
       expect(await disable(body, user)).toMatchObject(refused);
-    }, 30_000);
+    });
 
     it('requires password and code and records which was wrong', async () => {
       const user = await enrolled();
@@ -131,7 +131,7 @@ describe('MfaFactorsService', () => {
       });
       expect(rows.map(({ details }) => details.reason).sort()).toEqual(['wrong_code', 'wrong_password']);
       expectStatus(await disable({ currentPassword: PASSWORD, code }, user), 200);
-    }, 30_000);
+    });
 
     it.each([[{ requireMfa: true }], [{ requireMfa: 'perhaps' }], ['garbled']])(
       'is refused under the policy %j',
@@ -169,7 +169,7 @@ describe('MfaFactorsService', () => {
       // The other tenant meets the user with its enrollment gate.
       const back = sessionOf(expectStatus(await identity.post('/auth/switch', there, disabled), 200));
       expect((await identity.get('/users', back)).body.code).toBe('mfa_enrollment_required');
-    }, 30_000);
+    });
 
     it('succeeds once when several replicas receive it concurrently', async () => {
       const user = await enrolled();
@@ -185,7 +185,7 @@ describe('MfaFactorsService', () => {
         [user.userId],
       );
       expect(alive).toBe(1);
-    }, 30_000);
+    });
   });
 
   describe('replace recovery codes', () => {
@@ -197,7 +197,7 @@ describe('MfaFactorsService', () => {
       const user = await enrolled();
       const unknown = await identity.post('/auth/mfa/recovery-codes', { count: 50 }, { bearer: user.bearer });
       expect(unknown).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-    }, 30_000);
+    });
 
     it('invalidates all old codes and reissues the session', async () => {
       const user = await enrolled();
@@ -212,7 +212,7 @@ describe('MfaFactorsService', () => {
       const fresh = await identity.post('/auth/mfa/verify', { tempToken, code: done.body.recoveryCodes[0] });
       expect(fresh.status).toBe(200);
       expect(await auditOf(user.userId, 'auth.mfa.recovery_codes.rotate')).toHaveLength(1);
-    }, 30_000);
+    });
 
     it('succeeds for one of two concurrent calls, whose codes are valid', async () => {
       const user = await enrolled();
@@ -223,7 +223,7 @@ describe('MfaFactorsService', () => {
       const { tempToken } = (await login(user.email)).body;
       const [code] = withStatus(responses, 200).body.recoveryCodes as string[];
       expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
-    }, 30_000);
+    });
 
     it('requires a recent proof or a step-up grant, which it uses up, and informs the user by mail', async () => {
       const user = await enrolled();
@@ -248,7 +248,7 @@ describe('MfaFactorsService', () => {
         const mails = await identity.mails(user.email);
         expect(mails.filter(({ subject }) => subject === 'Your recovery codes were replaced')).toHaveLength(1);
       });
-    }, 30_000);
+    });
 
     it('refuses a session that ended after the request was authenticated', async () => {
       const user = await enrolled();
@@ -259,7 +259,7 @@ describe('MfaFactorsService', () => {
       const { tempToken } = (await login(user.email)).body;
       const code = user.recoveryCodes[0];
       expect((await identity.post('/auth/mfa/verify', { tempToken, code })).status).toBe(200);
-    }, 30_000);
+    });
 
     it('ends pending logins', async () => {
       const user = await enrolled();
@@ -267,7 +267,7 @@ describe('MfaFactorsService', () => {
       expectStatus(await identity.post('/auth/mfa/recovery-codes', {}, user), 200);
       const late = await identity.post('/auth/mfa/verify', { tempToken, code: totpCode(user.secret, 1) });
       expect(late).toMatchObject({ status: 401, body: { code: 'mfa_session_invalid' } });
-    }, 30_000);
+    });
   });
 
   it('refuses methods that a policy excludes', async () => {
@@ -280,7 +280,7 @@ describe('MfaFactorsService', () => {
     expect(await identity.post('/auth/mfa/enable', { code: totpCode(secret) }, partner)).toMatchObject(refused);
     await setPolicy(partner.partnerId, { allowedMfaMethods: { sms: false } });
     expectStatus(await identity.post('/auth/mfa/enable', { code: totpCode(secret) }, partner), 200);
-  }, 30_000);
+  });
 
   it('returns 404 while MFA is disabled', async () => {
     const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
@@ -310,7 +310,7 @@ describe('MfaFactorsService', () => {
       }
     }
     expect((await off.post('/auth/login', { email: freshEmail(), password: PASSWORD })).status).toBe(401);
-  }, 60_000);
+  });
 
   it('forgets the claim of sessions created while MFA was disabled once it is enabled', async () => {
     const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
@@ -325,5 +325,5 @@ describe('MfaFactorsService', () => {
     expect(mfaClaim(expectStatus(await identity.post('/auth/refresh', undefined, { cookies, headers }), 200))).toBe(
       false,
     );
-  }, 60_000);
+  });
 });

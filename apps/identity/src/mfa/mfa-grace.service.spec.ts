@@ -90,7 +90,7 @@ describe('enrollment window', () => {
       expect(mail.text).toMatch(/before \d{1,2} \w+ \d{4} at \d\d:\d\d UTC;/);
       expectStatus(await login(admin.email), 200);
       expect(await mailRows(admin.email, 'mfa-grace-opened')).toBe(1);
-    }, 30_000);
+    });
 
     it('at a refresh', async () => {
       const admin = await registerPartner(lax);
@@ -98,7 +98,7 @@ describe('enrollment window', () => {
       expectStatus(await strict.post('/auth/refresh', { refreshToken }), 200);
       expect((await windowOf(admin.userId)).days).toBe(14);
       await notified(admin.email, OPENED);
-    }, 30_000);
+    });
 
     it('at a mutating request and not at a GET', async () => {
       const admin = await registerPartner(lax);
@@ -111,7 +111,7 @@ describe('enrollment window', () => {
       expectStatus(await change(admin), 200);
       expect(await windowOf(admin.userId)).toEqual(opened);
       await notified(admin.email, OPENED);
-    }, 30_000);
+    });
 
     it('once when several replicas receive requests concurrently', async () => {
       const admin = await registerPartner(lax);
@@ -122,7 +122,7 @@ describe('enrollment window', () => {
       const seen = responses.map(({ body }) => body.mfaEnrollmentDeadline as string | undefined).filter(Boolean);
       expect(new Set(seen)).toEqual(new Set([deadline?.toISOString()]));
       expect(await mailRows(admin.email, 'mfa-grace-opened')).toBe(1);
-    }, 30_000);
+    });
 
     it('never when the partner sets zero days or the role does not require MFA', async () => {
       const admin = await registerPartner(lax);
@@ -136,7 +136,7 @@ describe('enrollment window', () => {
       await setDays(admin.partnerId, 0);
       expect((await login(admin.email)).body.mfaEnrollmentRequired).toBe(true);
       expect((await windowOf(admin.userId)).granted).toBeNull();
-    }, 30_000);
+    });
   });
 
   it('keeps sessions valid and responds to them with 428 after the end', async () => {
@@ -152,7 +152,7 @@ describe('enrollment window', () => {
       body: { code: 'mfa_enrollment_required', enrollUrl: '/auth/mfa/setup' },
     });
     expect(await change({ bearer }, twin)).toMatchObject({ status: 428 });
-  }, 30_000);
+  });
 
   describe('end', () => {
     it('moves forward when the partner shortens the window and never back', async () => {
@@ -168,7 +168,7 @@ describe('enrollment window', () => {
       expect((await login(admin.email)).body.mfaEnrollmentDeadline).toBe(deadline?.toISOString());
       await setDays(admin.partnerId, 3);
       expect((await login(admin.email)).body.mfaEnrollmentRequired).toBe(true);
-    }, 30_000);
+    });
 
     it('is computed for each partner from the one window of the user', async () => {
       const admin = await registerPartner(lax);
@@ -187,7 +187,7 @@ describe('enrollment window', () => {
       const there = expectStatus(await strict.post('/auth/switch', { partnerId: second.partnerId }, here), 200);
       expect((await change(sessionOf(there))).status).toBe(428);
       expect((await windowOf(admin.userId)).days).toBe(30);
-    }, 30_000);
+    });
   });
 
   describe('is not renewed', () => {
@@ -208,14 +208,14 @@ describe('enrollment window', () => {
 
     it('by signing in again', async () => {
       expect((await login(admin.email)).body.mfaEnrollmentRequired).toBe(true);
-    }, 30_000);
+    });
 
     it('by switching the variable off and on', async () => {
       expect((await login(admin.email, lax)).body).toMatchObject({
         mfaEnrollmentRequired: false,
         mfaEnrollmentDeadline: null,
       });
-    }, 30_000);
+    });
 
     it('by a role that does not require MFA, and back', async () => {
       const set = (role: string) =>
@@ -227,7 +227,7 @@ describe('enrollment window', () => {
       await set(await roleId(lax, admin.bearer, 'Partner Viewer'));
       expect((await login(admin.email)).body.mfaEnrollmentRequired).toBe(false);
       await set(id);
-    }, 30_000);
+    });
 
     it('by more days of the partner or by another partner', async () => {
       await setDays(admin.partnerId, 30);
@@ -238,7 +238,7 @@ describe('enrollment window', () => {
         [second.userId, admin.userId],
       );
       await setDays(second.partnerId, 30);
-    }, 30_000);
+    });
   });
 
   it('does not open for users who had a factor', async () => {
@@ -248,7 +248,7 @@ describe('enrollment window', () => {
     expectStatus(await lax.post('/auth/mfa/disable', body, { bearer, cookies }), 200);
     expect((await login(admin.email)).body).toMatchObject({ mfaEnrollmentRequired: true, mfaEnrollmentDeadline: null });
     expect((await windowOf(admin.userId)).granted).toBeNull();
-  }, 30_000);
+  });
 
   it('does not let a user disable the factor of a role that requires MFA', async () => {
     const admin = await registerPartner(lax);
@@ -256,7 +256,7 @@ describe('enrollment window', () => {
     const body = { currentPassword: PASSWORD, code: totpCode(secret) };
     const refused = await strict.post('/auth/mfa/disable', body, { bearer, cookies });
     expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required_by_policy' } });
-  }, 30_000);
+  });
 
   describe('second reminder', () => {
     it('is sent once by several replicas', async () => {
@@ -270,7 +270,7 @@ describe('enrollment window', () => {
       await sweep();
       expect(await mailRows(admin.email, 'mfa-grace-ending')).toBe(1);
       expect((await notified(admin.email, ENDING)).text).toMatch(/before \d{1,2} \w+ \d{4} at \d\d:\d\d UTC;/);
-    }, 30_000);
+    });
 
     it('is sent before the earlier end when the partner shortened the window', async () => {
       const admin = await registerPartner(lax);
@@ -279,7 +279,7 @@ describe('enrollment window', () => {
       await setDays(admin.partnerId, 5);
       await sweep();
       expect(await mailRows(admin.email, 'mfa-grace-ending')).toBe(1);
-    }, 30_000);
+    });
 
     it('is not sent after enrollment, without a requirement or for a short window', async () => {
       const users = await Promise.all([1, 2, 3].map(() => registerPartner(lax)));
@@ -296,7 +296,7 @@ describe('enrollment window', () => {
       for (const { email } of users) expect(await mailRows(email, 'mfa-grace-ending')).toBe(0);
       await notified(short.email, OPENED);
       expect(await subjects(short.email)).not.toContain(ENDING);
-    }, 30_000);
+    });
   });
 
   it('opens at a mutating request to another service', async () => {
@@ -320,5 +320,5 @@ describe('enrollment window', () => {
     } finally {
       await connection.close();
     }
-  }, 30_000);
+  });
 });

@@ -125,7 +125,7 @@ describe('MfaResetService', () => {
       mfaRequired: false,
       user: { mfaEnabled: false },
     });
-  }, 60_000);
+  });
 
   it('publishes user.mfa_reset', async () => {
     const target = await member();
@@ -149,7 +149,7 @@ describe('MfaResetService', () => {
     } finally {
       await connection.close();
     }
-  }, 30_000);
+  });
 
   it('requires the permission, a session that satisfied MFA, and full partner access', async () => {
     const target = await member();
@@ -167,7 +167,7 @@ describe('MfaResetService', () => {
       body: { code: 'full_partner_access_required' },
     });
     expect(await hasFactor(target.userId)).toBe(true);
-  }, 60_000);
+  });
 
   it('refuses the caller itself, users without a factor and malformed requests', async () => {
     expect(await reset(admin.userId)).toMatchObject({ status: 400, body: { code: 'self_action_refused' } });
@@ -178,7 +178,7 @@ describe('MfaResetService', () => {
     const unknown = await reset(plain.userId, admin, { force: true });
     expect(unknown).toMatchObject({ status: 400, body: { details: { fieldErrors: { force: ['unknown field'] } } } });
     expect((await reset(plain.userId, admin, { orgId: 'x' })).status).toBe(400);
-  }, 30_000);
+  });
 
   it('returns 404 for users of another tenant', async () => {
     const other = await withFactor(await registerPartner(identity));
@@ -188,7 +188,7 @@ describe('MfaResetService', () => {
     const named = await reset(other.userId, admin, { orgId: await withOrganization(other.partnerId) });
     expect(named).toMatchObject({ status: 403, body: { code: 'organization_access_denied' } });
     expect(await hasFactor(other.userId)).toBe(true);
-  }, 30_000);
+  });
 
   it('resets members of an organization named in body or query', async () => {
     const orgId = await withOrganization(admin.partnerId);
@@ -197,7 +197,7 @@ describe('MfaResetService', () => {
     expectStatus(await reset(one.userId, admin, { orgId }), 200);
     expectStatus(await reset(two.userId, admin, {}, `?orgId=${orgId}`), 200);
     expect([await hasFactor(one.userId), await hasFactor(two.userId)]).toEqual([false, false]);
-  }, 60_000);
+  });
 
   it('returns 403 for users in other tenants without naming them', async () => {
     const target = await member();
@@ -224,7 +224,7 @@ describe('MfaResetService', () => {
     const noContext = await reset(target.userId, platform);
     expect(noContext).toMatchObject({ status: 403, body: { code: 'context_required' } });
     expectStatus(await reset(target.userId, platform, { partnerId: other.partnerId }), 200);
-  }, 60_000);
+  });
 
   it('returns 403 to an organization administrator for users with other memberships', async () => {
     const orgId = await withOrganization(admin.partnerId);
@@ -240,13 +240,13 @@ describe('MfaResetService', () => {
     expect(await reset(both.userId, orgAdmin)).toMatchObject({ status: 403, body: { code: 'user_in_other_tenants' } });
     expectStatus(await reset(plain.userId, orgAdmin), 200);
     expectStatus(await reset(both.userId, admin, { orgId }), 200);
-  }, 60_000);
+  });
 
   it('returns 403 to a partner for a platform administrator', async () => {
     const target = await member();
     await testApp.query('update user_account set is_platform_admin = true where id = $1', [target.userId]);
     expect(await reset(target.userId)).toMatchObject({ status: 403, body: { code: 'user_in_other_tenants' } });
-  }, 30_000);
+  });
 
   it('returns 403 when the user has permissions that the caller lacks', async () => {
     const helpdesk = await customRole(admin.partnerId, ['users:read', 'users:write', 'devices:read']);
@@ -265,13 +265,13 @@ describe('MfaResetService', () => {
     expect((await reset(heir.userId, helper)).body.code).toBe('permission_not_delegable');
     await testApp.query('update role set parent_role_id = null where id = $1', [child]);
     expectStatus(await reset(heir.userId, helper), 200);
-  }, 60_000);
+  });
 
   it('succeeds once for two concurrent requests', async () => {
     const target = await member();
     const responses = await Promise.all([1, 2, 3].map(() => reset(target.userId)));
     expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400]);
-  }, 30_000);
+  });
 
   it('opens no new window for a role that requires MFA', async () => {
     const strict = await testApp.startReplica({ MFA_FORCE_FOR_PARTNER_ADMIN: 'true' });
@@ -279,7 +279,7 @@ describe('MfaResetService', () => {
     expectStatus(await reset(colleague.userId), 200);
     const again = expectStatus(await login(colleague.email, strict), 200);
     expect(again.body).toMatchObject({ mfaEnrollmentRequired: true, mfaEnrollmentDeadline: null });
-  }, 60_000);
+  });
 
   it('works while MFA is disabled', async () => {
     const target = await member();
@@ -287,5 +287,5 @@ describe('MfaResetService', () => {
     const { bearer } = sessionOf(expectStatus(await login(admin.email, off), 200));
     expectStatus(await off.post(`/users/${target.userId}/mfa/reset`, undefined, { bearer }), 200);
     expect(await hasFactor(target.userId)).toBe(false);
-  }, 60_000);
+  });
 });

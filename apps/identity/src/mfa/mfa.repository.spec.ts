@@ -50,7 +50,7 @@ describe('MfaRepository', () => {
     expect(await insert('second')).toBe(false);
     expect(await repository.findTotpSecret(worker, user.userId)).toBe('first');
     expect(await repository.findTotpSecret(worker, (await register()).userId)).toBeNull();
-  }, 30_000);
+  });
 
   it('replaces recovery codes and uses each once', async () => {
     const [user, other] = [await register(), await register()];
@@ -66,7 +66,7 @@ describe('MfaRepository', () => {
     expect(used.sort()).toEqual([false, true]);
     expect(await repository.hasRecoveryCode(worker, userId, codes[1])).toBe(true);
     expect(await repository.countRecoveryCodes(worker, userId)).toBe(codes.length - 1);
-  }, 30_000);
+  });
 
   it('enables the factor of an active account and increments its epoch', async () => {
     const user = await register();
@@ -75,7 +75,7 @@ describe('MfaRepository', () => {
     expect(await accountOf(userId)).toEqual({ enabled: true, method: 'totp', epoch, phone: null, everHadFactor: true });
     await testApp.query(`update user_account set status = 'disabled' where id = $1`, [userId]);
     expect(await runAs(user, (tx) => repository.markEnabled(tx, userId, 'totp'))).toBeNull();
-  }, 30_000);
+  });
 
   it('clears every factor by the epoch that was read and remembers that there was one', async () => {
     const user = await register();
@@ -91,7 +91,7 @@ describe('MfaRepository', () => {
     expect(await accountOf(userId)).toEqual(account);
     expect(await repository.hasTotp(worker, userId)).toBe(false);
     expect(await testApp.query('select 1 from recovery_code where user_id = $1', [userId])).toEqual([]);
-  }, 30_000);
+  });
 
   it('increments the epoch of an account with a factor once per epoch read', async () => {
     const user = await register();
@@ -100,7 +100,7 @@ describe('MfaRepository', () => {
     const epoch = await enable(user);
     expect(await increment(epoch)).toMatchObject({ mfaEpoch: epoch + 1 });
     expect(await increment(epoch)).toBeNull();
-  }, 30_000);
+  });
 
   it('opens an enrollment window once and none after a factor', async () => {
     const { userId } = await register();
@@ -114,7 +114,7 @@ describe('MfaRepository', () => {
     await enable(enrolled);
     const none = { opened: false, graceGrantedAt: null, enrollmentDeadline: null };
     expect(await run((tx) => repository.openWindow(tx, enrolled.userId, 14))).toEqual(none);
-  }, 30_000);
+  });
 
   it('lists windows that end within three days by the current days of the partner, in batches', async () => {
     const { userId, partnerId } = await register();
@@ -137,5 +137,5 @@ describe('MfaRepository', () => {
     const claims = await Promise.all([1, 2].map(() => run((tx) => repository.claimReminder(tx, userId))));
     expect(claims.sort()).toEqual([false, true]);
     expect(await repository.listEndingSoon(worker, null, 10)).toEqual([other]);
-  }, 30_000);
+  });
 });

@@ -79,7 +79,7 @@ describe('StepUpService', () => {
         { result: 'success', details: { method: 'totp', operation: 'change_email' } },
       ]);
       expect(await auditOf(user.userId, 'auth.mfa.stepup.failed')).toHaveLength(1);
-    }, 30_000);
+    });
 
     it('counts attempts per user and resets them after a success', async () => {
       const user = await enrolled();
@@ -89,7 +89,7 @@ describe('StepUpService', () => {
       const statuses: number[] = [];
       for (let n = 0; n < 6; n += 1) statuses.push((await guess()).status);
       expect(statuses).toEqual([400, 400, 400, 400, 400, 429]);
-    }, 30_000);
+    });
 
     it('refuses malformed requests, unsupported methods and users without a factor', async () => {
       const user = await enrolled();
@@ -116,7 +116,7 @@ describe('StepUpService', () => {
       const partner = await registerPartner(identity);
       const none = await stepUp({ method: 'totp', operation: 'add_factor', code }, partner);
       expect(none).toMatchObject({ status: 400, body: { code: 'mfa_not_enabled' } });
-    }, 30_000);
+    });
 
     it('is required for another factor when the last proof is old', async () => {
       const user = await withOtherFactor();
@@ -139,7 +139,7 @@ describe('StepUpService', () => {
       expectStatus(await enable({ code, stepUpGrantId }), 200);
       const [row] = await testApp.query('select mfa_method as method from user_account where id = $1', [user.userId]);
       expect(row).toEqual({ method: 'totp' });
-    }, 30_000);
+    });
 
     it('is used by one of two concurrent confirmations', async () => {
       const user = await withOtherFactor();
@@ -151,7 +151,7 @@ describe('StepUpService', () => {
         ),
       );
       expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
-    }, 30_000);
+    });
 
     it('is invalid for another operation, another session and after a change of factors', async () => {
       const user = await withOtherFactor();
@@ -174,7 +174,7 @@ describe('StepUpService', () => {
       const renewed = sessionOf(expectStatus(replaced, 200));
       await ageProofs(user.userId);
       expect((await setup(grant, renewed)).body.code).toBe('existing_factor_step_up_required');
-    }, 30_000);
+    });
 
     it('is not required for a first factor or after a recent proof', async () => {
       const partner = await registerPartner(identity);
@@ -183,7 +183,7 @@ describe('StepUpService', () => {
       const user = await enrolled();
       await testApp.query('delete from totp_factor where user_id = $1', [user.userId]);
       expect((await identity.post('/auth/mfa/setup', undefined, user)).status).toBe(200);
-    }, 30_000);
+    });
   });
 });
 

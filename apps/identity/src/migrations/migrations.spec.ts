@@ -22,7 +22,7 @@ describe('the migrations of identity', () => {
     };
     admin = new pg.Client({ connectionString: adminUrl, options: '-c search_path=identity' });
     await admin.connect();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await admin.end();

@@ -86,7 +86,7 @@ describe('PartnersRepository', () => {
 
     beforeAll(async () => {
       for (const name of ['Acme', 'Beta', 'Gamma']) ids.push((await registerPartner(identity, name)).partnerId);
-    }, 60_000);
+    });
 
     it('returns the state of partners with the settings that other services need, and omits unknown ones', async () => {
       const settings = { enrollment: { maxTtlMinutes: 60 }, theme: 'dark', security: { requireMfa: true } };

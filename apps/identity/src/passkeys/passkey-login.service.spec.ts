@@ -52,7 +52,7 @@ describe('PasskeyLoginService', () => {
     expect(session).toEqual({ method: 'passkey', mfa: true, factor: 'passkey', proven: true, password: null });
     expect((await stored(user.passkeyId)).lastUsedAt).not.toBeNull();
     expectStatus(await identity.get('/users/me', sessionOf(response)), 200);
-  }, 60_000);
+  });
 
   it.each(['ES256', 'RS256', 'EdDSA'] as const)(
     'accepts %s keys with and without a signature counter',
@@ -83,7 +83,7 @@ describe('PasskeyLoginService', () => {
     await expectReason(user.userId, 'tenant_not_active');
     const both = { orgId: user.partnerId, partnerId: user.partnerId };
     expect(await signIn(identity, other, both)).toMatchObject({ status: 400, body: { code: 'validation_failed' } });
-  }, 60_000);
+  });
 
   it('refuses a counter that does not rise, of any response but the first', async () => {
     const user = await enrolled();
@@ -93,7 +93,7 @@ describe('PasskeyLoginService', () => {
     await expectReason(user.userId, 'counter');
     expectStatus(await attempt(6), 200);
     expect((await stored(user.passkeyId)).counter).toBe(6);
-  }, 60_000);
+  });
 
   it('accepts a challenge once when replicas receive the response concurrently', async () => {
     const user = await enrolled();
@@ -103,7 +103,7 @@ describe('PasskeyLoginService', () => {
     );
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(responses.filter(({ status }) => status === 401)).toHaveLength(19);
-  }, 60_000);
+  });
 
   it('accepts a counter once when two copies of an authenticator sign in concurrently', async () => {
     const user = await enrolled();
@@ -114,7 +114,7 @@ describe('PasskeyLoginService', () => {
       credentials.map((credential, n) => signIn(n % 2 ? twin : identity, credential)),
     );
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('responds with the same bytes, no sooner than 350 ms, whatever the reason', async () => {
     const [user, stranger] = [await enrolled(), newAuthenticator()];
@@ -142,7 +142,7 @@ describe('PasskeyLoginService', () => {
       await expectReason(reason === 'assertion' ? user.userId : null, reason);
     }
     expect(bodies.size).toBe(1);
-  }, 60_000);
+  });
 
   it('refuses users who are not active, and passkeys that were deleted after the challenge', async () => {
     const user = await enrolled();
@@ -153,7 +153,7 @@ describe('PasskeyLoginService', () => {
     const credential = user.authenticator.get(await signInOptions(identity));
     await testApp.query('delete from passkey where id = $1', [user.passkeyId]);
     expect(await signIn(identity, credential)).toMatchObject(refused);
-  }, 60_000);
+  });
 
   it('refuses a response to a challenge of another purpose', async () => {
     const user = await enrolled();
@@ -164,7 +164,7 @@ describe('PasskeyLoginService', () => {
     const credential = user.authenticator.get(await signInOptions(identity));
     const second = await identity.post('/auth/mfa/passkey/verify', { tempToken, credential });
     expect(second).toMatchObject({ status: 400, body: { code: 'mfa_code_invalid' } });
-  }, 60_000);
+  });
 
   it('applies the address list of the entered tenant', async () => {
     const user = await enrolled();
@@ -174,7 +174,7 @@ describe('PasskeyLoginService', () => {
     );
     const response = await signIn(identity, user.authenticator.get(await signInOptions(identity)));
     expect(response).toMatchObject({ status: 403, body: { code: 'ip_not_allowed' } });
-  }, 60_000);
+  });
 
   it('limits the attempts of a client, and responds with 404 while MFA is switched off', async () => {
     const limited = await testApp.startReplica({ RATE_LIMIT_PASSKEY_LOGIN: '2/300' });
@@ -185,5 +185,5 @@ describe('PasskeyLoginService', () => {
     const off = await testApp.startReplica({ ENABLE_2FA: 'false' });
     expect((await off.post('/auth/passkeys/login/options', {})).status).toBe(404);
     expect((await off.get('/auth/passkeys', { bearer: await signInAdmin(off) })).status).toBe(404);
-  }, 60_000);
+  });
 });

@@ -49,7 +49,7 @@ describe('PasskeyMfaService', () => {
     const [session] = await testApp.query('select method, factor from session_family where id = $1', [claims.sid]);
     expect(session).toEqual({ method: 'password', factor: 'passkey' });
     expect(await verify(challenge.tempToken, {})).toMatchObject(ended);
-  }, 60_000);
+  });
 
   it('replaces the code of an authenticator app', async () => {
     const user = await registerPartner(identity);
@@ -57,7 +57,7 @@ describe('PasskeyMfaService', () => {
     const { authenticator } = await registerPasskey(identity, totp);
     const { tempToken } = await login(user.email);
     expectStatus(await verify(tempToken, authenticator.get(await options(tempToken))), 200);
-  }, 60_000);
+  });
 
   it('refuses codes of other methods for an account with passkeys only, but for recovery codes', async () => {
     const user = await enrolled();
@@ -69,7 +69,7 @@ describe('PasskeyMfaService', () => {
     const sms = await identity.post('/auth/mfa/sms/send', { tempToken });
     expect(sms).toMatchObject({ status: 400, body: { code: 'mfa_method_mismatch' } });
     expectStatus(await identity.post('/auth/mfa/verify', { tempToken, code: user.recoveryCodes[0] }), 200);
-  }, 60_000);
+  });
 
   it('offers nothing without passkeys and without a login', async () => {
     const user = await registerPartner(identity);
@@ -79,7 +79,7 @@ describe('PasskeyMfaService', () => {
     expect(none).toMatchObject({ status: 400, body: { code: 'passkey_not_available' } });
     expect(await identity.post('/auth/mfa/passkey/options', { tempToken: 'x'.repeat(32) })).toMatchObject(ended);
     expect(await verify('x'.repeat(32), {})).toMatchObject(ended);
-  }, 60_000);
+  });
 
   it('refuses the passkey and the challenge of another user or login', async () => {
     const [user, other] = [await enrolled(), await enrolled()];
@@ -91,7 +91,7 @@ describe('PasskeyMfaService', () => {
     expect(await verify(second.tempToken, credential)).toMatchObject(invalid);
     expectStatus(await verify(first.tempToken, credential), 200);
     expect(await verify(second.tempToken, credential)).toMatchObject(invalid);
-  }, 60_000);
+  });
 
   it('uses the challenge up with a wrong response and requires a new one', async () => {
     const user = await enrolled();
@@ -100,7 +100,7 @@ describe('PasskeyMfaService', () => {
     expect(await verify(tempToken, user.authenticator.get(offered, { userVerified: false }))).toMatchObject(invalid);
     expect(await verify(tempToken, user.authenticator.get(offered))).toMatchObject(invalid);
     expectStatus(await verify(tempToken, user.authenticator.get(await options(tempToken))), 200);
-  }, 60_000);
+  });
 
   it('counts against the limit of codes, and options against their own', async () => {
     const user = await enrolled();
@@ -109,7 +109,7 @@ describe('PasskeyMfaService', () => {
     expect(await verify(tempToken, {})).toMatchObject({ status: 429, body: { code: 'rate_limited' } });
     for (let n = 0; n < 19; n += 1) await options(tempToken); // one was for the registration
     expect((await identity.post('/auth/mfa/passkey/options', { tempToken })).status).toBe(429);
-  }, 60_000);
+  });
 
   it('creates one session when replicas receive a response concurrently', async () => {
     const user = await enrolled();
@@ -119,7 +119,7 @@ describe('PasskeyMfaService', () => {
       Array.from({ length: 20 }, (_, n) => verify(tempToken, credential, n % 2 ? twin : identity)),
     );
     expect(limited.filter(({ status }) => status === 200)).toHaveLength(1);
-  }, 60_000);
+  });
 
   it('ends the login of a passkey that was deleted meanwhile', async () => {
     const user = await enrolled();
@@ -127,14 +127,14 @@ describe('PasskeyMfaService', () => {
     const credential = user.authenticator.get(await options(tempToken));
     await testApp.query('delete from passkey where id = $1', [user.passkeyId]);
     expect(await verify(tempToken, credential)).toMatchObject(invalid);
-  }, 60_000);
+  });
 
   it('refuses a counter that does not rise', async () => {
     const user = await enrolled();
     await testApp.query('update passkey set counter = 10 where id = $1', [user.passkeyId]);
     const { tempToken } = await login(user.email);
     expect(await verify(tempToken, user.authenticator.get(await options(tempToken), { counter: 10 }))).toMatchObject(invalid); // prettier-ignore
-  }, 60_000);
+  });
 
   it('accepts an invitation to an existing account', async () => {
     const [admin, user] = [await registerPartner(identity), await enrolled()];
@@ -147,7 +147,7 @@ describe('PasskeyMfaService', () => {
     expectStatus(await verify(tempToken, user.authenticator.get(await options(tempToken))), 200);
     const rows = await testApp.query('select 1 from partner_membership where user_id = $1', [user.userId]);
     expect(rows).toHaveLength(2);
-  }, 60_000);
+  });
 
   describe('step-up', () => {
     const start = (user: { bearer: string }) => identity.post('/auth/mfa/step-up/start', { method: 'passkey' }, user);
@@ -168,7 +168,7 @@ describe('PasskeyMfaService', () => {
       const granted = expectStatus(await stepUp(user, credential), 200);
       expect(await stepUp(user, credential)).toMatchObject(wrong);
       expectStatus(await replace(granted.body.stepUpGrantId), 200);
-    }, 60_000);
+    });
 
     it('refuses a challenge of another session and users without passkeys', async () => {
       const [user, other] = [await enrolled(), await enrolled()];
@@ -184,6 +184,6 @@ describe('PasskeyMfaService', () => {
       expect((await start(partner)).body.code).toBe('mfa_not_enabled');
       const totp = await enrollTotp(identity, partner.bearer);
       expect((await start(totp)).body.code).toBe('passkey_not_available');
-    }, 60_000);
+    });
   });
 });

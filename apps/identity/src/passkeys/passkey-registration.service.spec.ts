@@ -89,7 +89,7 @@ describe('PasskeyRegistrationService', () => {
     await eventually(async () => {
       expect((await identity.mails(user.email)).map(({ subject }) => subject)).toContain('A passkey was added');
     });
-  }, 60_000);
+  });
 
   it('leaves an authenticator app the primary method, and its recovery codes', async () => {
     const user = await registerPartner(identity);
@@ -103,7 +103,7 @@ describe('PasskeyRegistrationService', () => {
       await identity.post('/auth/mfa/verify', { tempToken: body.tempToken, code: totp.recoveryCodes[0] }),
       200,
     );
-  }, 60_000);
+  });
 
   it('verifies the current password within a limit of its own', async () => {
     const user = await registerPartner(identity);
@@ -118,7 +118,7 @@ describe('PasskeyRegistrationService', () => {
     );
     const change = { currentPassword: PASSWORD, newPassword: 'another-correct-horse-8' };
     expectStatus(await identity.post('/auth/change-password', change, user), 200);
-  }, 60_000);
+  });
 
   it('requires a step-up when the last proof of a factor is old, and uses its grant once', async () => {
     const user = await registerPartner(identity);
@@ -132,7 +132,7 @@ describe('PasskeyRegistrationService', () => {
     const first = await create();
     expect(await finishRegistration(identity, totp, first)).toMatchObject(refused);
     expectStatus(await finishRegistration(identity, totp, await create(), { stepUpGrantId }), 200);
-  }, 60_000);
+  });
 
   it('accepts a challenge once, from its session only, for five minutes', async () => {
     const user = await registerPartner(identity);
@@ -149,7 +149,7 @@ describe('PasskeyRegistrationService', () => {
     expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(await accountOf(user.userId)).toMatchObject({ passkeys: 1 });
     expect(await accountOf(stranger.userId)).toMatchObject({ enabled: false, passkeys: 0 });
-  }, 60_000);
+  });
 
   it('uses the challenge up with a response that is refused', async () => {
     const user = await registerPartner(identity);
@@ -158,7 +158,7 @@ describe('PasskeyRegistrationService', () => {
     expect(await finishRegistration(identity, user, wrong)).toMatchObject(invalid);
     expect(await finishRegistration(identity, user, newAuthenticator().create(options))).toMatchObject(invalid);
     await expectAudit(user, 'auth.mfa.passkey.register.failed', [{ reason: 'credential' }, { reason: 'credential' }]);
-  }, 60_000);
+  });
 
   it('refuses the credential id of another account with the response for a wrong one', async () => {
     const [owner, thief] = [await registerPartner(identity), await registerPartner(identity)];
@@ -169,7 +169,7 @@ describe('PasskeyRegistrationService', () => {
     expect(await finishRegistration(identity, thief, credential)).toMatchObject(invalid);
     expect(await accountOf(thief.userId)).toMatchObject({ enabled: false, passkeys: 0 });
     expect((await signIn(identity, authenticator.get(await signInOptions(identity)))).status).toBe(401);
-  }, 60_000);
+  });
 
   it('stores twenty passkeys and no more, also from concurrent sessions', async () => {
     const user = await registerPartner(identity);
@@ -199,5 +199,5 @@ describe('PasskeyRegistrationService', () => {
     expect(await accountOf(user.userId)).toMatchObject({ passkeys: 20 });
     const full = { status: 409, body: { code: 'passkey_limit_reached' } };
     expect(await start(sessionOf(registered))).toMatchObject(full);
-  }, 90_000);
+  });
 });

@@ -61,7 +61,7 @@ describe('PasskeyRemovalService', () => {
     const again = { currentPassword: PASSWORD };
     expect((await remove(user.ids[1], session, identity, { ...again, code: '1' })).status).toBe(400);
     expectStatus(await remove(user.ids[1], session, identity, again), 200);
-  }, 60_000);
+  });
 
   it('disables MFA with the last factor', async () => {
     const user = await registerPartner(identity);
@@ -74,7 +74,7 @@ describe('PasskeyRemovalService', () => {
     expect((await signIn(identity, authenticator.get(await signInOptions(identity)))).status).toBe(401);
     const login = expectStatus(await identity.post('/auth/login', { email: user.email, password: PASSWORD }), 200);
     expect(login.body.mfaRequired).toBe(false);
-  }, 60_000);
+  });
 
   it('makes the authenticator app primary when the last passkey goes', async () => {
     const user = await registerPartner(identity);
@@ -87,7 +87,7 @@ describe('PasskeyRemovalService', () => {
     expect(login.body).toMatchObject({ mfaMethod: 'totp', passkeyAvailable: false });
     const code = totpCode(totp.secret);
     expectStatus(await identity.post('/auth/mfa/verify', { tempToken: login.body.tempToken, code }), 200);
-  }, 60_000);
+  });
 
   it('needs a session with MFA and the current password', async () => {
     const user = await withTwo();
@@ -98,7 +98,7 @@ describe('PasskeyRemovalService', () => {
     const partner = await registerPartner(identity);
     const refused = await remove(user.ids[0], partner);
     expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required' } });
-  }, 60_000);
+  });
 
   it('finds no passkey of another user, to delete or to rename', async () => {
     const [user, other] = [await withTwo(), await withTwo()];
@@ -110,7 +110,7 @@ describe('PasskeyRemovalService', () => {
     expect((await rename(user.ids[0], user, '')).status).toBe(400);
     const renamed = expectStatus(await rename(user.ids[0], user, 'Key in the safe'), 200);
     expect(renamed.body).toMatchObject({ success: true, passkey: { id: user.ids[0], name: 'Key in the safe' } });
-  }, 60_000);
+  });
 
   it('keeps the last factor that a policy requires, also of concurrent deletions', async () => {
     const user = await withTwo();
@@ -126,7 +126,7 @@ describe('PasskeyRemovalService', () => {
     const refused = await remove(body.data[0].id as string, session);
     expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required_by_policy' } });
     expect(await accountOf(user.userId)).toMatchObject({ enabled: true, method: 'passkey', passkeys: 1, codes: 10 });
-  }, 60_000);
+  });
 
   it('keeps a passkey whose only alternative the policy excludes', async () => {
     const user = await registerPartner(identity);
@@ -135,7 +135,7 @@ describe('PasskeyRemovalService', () => {
     await requireMfa(user.partnerId, { requireMfa: true, allowedMfaMethods: { totp: false } });
     const refused = await remove(passkey.id, totp);
     expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_required_by_policy' } });
-  }, 60_000);
+  });
 
   it('deletes passkeys with a reset of MFA by an administrator and with their account', async () => {
     const admin = await registerPartner(identity);
@@ -150,5 +150,5 @@ describe('PasskeyRemovalService', () => {
     await registerPasskey(identity, sessionOf(await identity.post('/auth/login', { email: member.email, password: PASSWORD }))); // prettier-ignore
     await testApp.query('delete from user_account where id = $1', [member.userId]);
     expect(await testApp.query('select 1 from passkey where user_id = $1', [member.userId])).toEqual([]);
-  }, 60_000);
+  });
 });

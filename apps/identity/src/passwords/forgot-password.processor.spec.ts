@@ -61,7 +61,7 @@ describe('ForgotPasswordProcessor', () => {
     await settled();
     expect(await linksOf(known.email)).toHaveLength(1);
     for (const email of without) expect(await linksOf(email)).toEqual([]);
-  }, 40_000);
+  });
 
   it('drops the fourth request of a client within an hour silently', async () => {
     const users = await Promise.all([registerPartner(identity), registerPartner(identity)]);
@@ -71,7 +71,7 @@ describe('ForgotPasswordProcessor', () => {
     await settled();
     expect(await linksOf(users[0].email)).toHaveLength(1);
     expect(await linksOf(users[1].email)).toEqual([]);
-  }, 30_000);
+  });
 
   it('leaves the owner a valid link when strangers use up the mails of the account', async () => {
     const { email } = await registerPartner(identity);
@@ -83,7 +83,7 @@ describe('ForgotPasswordProcessor', () => {
     await settled();
     expect(await links.mailsOf(email, 'Choose a new password')).toHaveLength(5);
     expectStatus(await links.reset(newest), 200);
-  }, 30_000);
+  });
 
   it('limits mails per account whatever the number of clients', async () => {
     const { email } = await registerPartner(identity);
@@ -93,7 +93,7 @@ describe('ForgotPasswordProcessor', () => {
       await testApp.query(`select id from mail where recipient = $1 and template = 'password-reset'`, [email]),
     ).toHaveLength(5);
     expect((await links.reset(await links.linkFor(email, 5))).status).toBe(200);
-  }, 30_000);
+  });
 
   it('mails an invited user without a password the link of its invitation', async () => {
     const host = await registerPartner(identity);
@@ -107,7 +107,7 @@ describe('ForgotPasswordProcessor', () => {
     expect((await accept(lost)).body.code).toBe('invite_invalid');
     expectStatus(await accept(token), 200);
     expect(await linksOf(email)).toEqual([]);
-  }, 30_000);
+  });
 
   it('queues a job with sealed content', async () => {
     const { email } = await registerPartner(identity);
@@ -122,5 +122,5 @@ describe('ForgotPasswordProcessor', () => {
       await queue.resume();
     }
     await links.linkFor(email);
-  }, 30_000);
+  });
 });

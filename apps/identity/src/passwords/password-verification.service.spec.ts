@@ -44,7 +44,7 @@ describe('PasswordVerificationService', () => {
     expect(locked.body.code).toBe('login_failed');
     const mails = await identity.mails(partner.email);
     expect(mails.filter(({ subject }) => subject.includes('paused'))).toHaveLength(1);
-  }, 30_000);
+  });
 
   it('evaluates five of sixty concurrent wrong passwords and sends one mail', async () => {
     const { email, userId } = await registerPartner(identity);
@@ -66,7 +66,7 @@ describe('PasswordVerificationService', () => {
       return sent;
     });
     expect(mails).toHaveLength(1);
-  }, 30_000);
+  });
 
   it('gives an attempt back whose password could not be evaluated', async () => {
     const { userId } = await registerPartner(identity);
@@ -80,7 +80,7 @@ describe('PasswordVerificationService', () => {
     }
     overloaded.mockRestore();
     expect(await verification.verifyLogin(user, PASSWORD)).toBeNull();
-  }, 30_000);
+  });
 
   it('clears an account lock, whose mail contains a link', async () => {
     const { email } = await registerPartner(identity);
@@ -94,7 +94,7 @@ describe('PasswordVerificationService', () => {
     });
     expectStatus(await reset(token), 200);
     expect((await login(email, NEW_PASSWORD)).status).toBe(200);
-  }, 30_000);
+  });
 
   it('hashes a password again at login when the cost was raised', async () => {
     const { email, userId } = await registerPartner(identity);
@@ -115,7 +115,7 @@ describe('PasswordVerificationService', () => {
     expectStatus(await costly.post('/auth/login', { email, password: PASSWORD }), 200);
     expect(await hash()).toContain('m=2048');
     expectStatus(await login(email, PASSWORD), 200);
-  }, 60_000);
+  });
 
   it('limits proofs of the current password until one is correct', async () => {
     const verification = identity.app.get(PasswordVerificationService, { strict: false });
@@ -130,5 +130,5 @@ describe('PasswordVerificationService', () => {
     const passwordless = { ...user, passwordHash: null };
     const other = { userId: randomUUID() } as UserCaller;
     await expect(verification.verifyCurrent(other, passwordless, PASSWORD)).rejects.toThrow(PasswordNotSet);
-  }, 30_000);
+  });
 });

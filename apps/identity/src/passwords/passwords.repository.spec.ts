@@ -51,7 +51,7 @@ describe('PasswordsRepository', () => {
     expect(await accountOf(userId)).toEqual(after);
     expect(await run((tx) => repository.replace(tx, userId, 'newer', null))).toBe(true);
     expect((await accountOf(userId)).hash).toBe('newer');
-  }, 30_000);
+  });
 
   it('stores a rehash unless the password changed, and keeps the epochs', async () => {
     const { userId } = await registerPartner(identity);
@@ -60,7 +60,7 @@ describe('PasswordsRepository', () => {
     expect(await accountOf(userId)).toEqual(before);
     await run((tx) => repository.rehash(tx, userId, 'rehashed', before.hash));
     expect(await accountOf(userId)).toEqual({ ...before, hash: 'rehashed' });
-  }, 30_000);
+  });
 
   it('stores a link for an active account with this address and a password', async () => {
     const user = await registerPartner(identity);
@@ -69,7 +69,7 @@ describe('PasswordsRepository', () => {
     expect(await store(user.email)).toBe(true);
     await testApp.query('update user_account set password_hash = null where id = $1', [user.userId]);
     expect(await store(user.email)).toBe(false);
-  }, 30_000);
+  });
 
   it('finds the newest link of a user until it is used once', async () => {
     const user = await registerPartner(identity);
@@ -81,7 +81,7 @@ describe('PasswordsRepository', () => {
     expect(uses.filter((userId) => userId === user.userId)).toHaveLength(1);
     expect(uses.filter((userId) => userId === null)).toHaveLength(2);
     expect(await repository.findLinkUserId(worker, newest)).toBeNull();
-  }, 30_000);
+  });
 
   it('invalidates a link after an hour and by a new password', async () => {
     const [late, changed] = [await registerPartner(identity), await registerPartner(identity)];
@@ -92,5 +92,5 @@ describe('PasswordsRepository', () => {
       expect(await repository.findLinkUserId(worker, link)).toBeNull();
       expect(await run((tx) => repository.useLink(tx, link))).toBeNull();
     }
-  }, 30_000);
+  });
 });

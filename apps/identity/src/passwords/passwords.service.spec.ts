@@ -56,7 +56,7 @@ describe('PasswordsService', () => {
       200,
     );
     expect(login.body.requiresSetup).toBe(false);
-  }, 30_000);
+  });
 
   const change = (bearer: string, newPassword: string, currentPassword = PASSWORD) =>
     identity.post('/auth/change-password', { currentPassword, newPassword }, { bearer });
@@ -79,7 +79,7 @@ describe('PasswordsService', () => {
         { result: 'success', details: {} },
       ]),
     );
-  }, 30_000);
+  });
 
   it('succeeds once for concurrent changes', async () => {
     const user = await registerPartner(identity);
@@ -89,5 +89,5 @@ describe('PasswordsService', () => {
     expect(winners).toHaveLength(1);
     expect((await login(user.email, winners[0] ?? '')).status).toBe(200);
     expect((await login(user.email, PASSWORD)).status).toBe(401);
-  }, 30_000);
+  });
 });

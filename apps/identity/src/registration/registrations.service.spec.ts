@@ -46,7 +46,7 @@ describe('a registration', () => {
     const login = (password: string) => identity.post('/auth/login', { email, password });
     expect((await login('squatter-horse-battery-1')).status).toBe(401);
     expect((await login(PASSWORD)).status).toBe(200);
-  }, 30_000);
+  });
 
   it('sends three mails an hour to one address, with the same answer to more', async () => {
     const email = freshEmail();
@@ -57,7 +57,7 @@ describe('a registration', () => {
     expect(await testApp.query('select id from mail where recipient = $1', [email])).toHaveLength(3);
     const token = await identity.mailedToken(email, 3);
     expectStatus(await identity.post('/auth/verify-email', { token }), 200);
-  }, 30_000);
+  });
 
   it('takes over an account that was only invited, whose invitations stay open', async () => {
     const email = freshEmail();
@@ -84,7 +84,7 @@ describe('a registration', () => {
     const second = await identity.mailedToken(email, 3);
     const again = await identity.post('/auth/verify-email', { token: second });
     expect(again.body).toEqual({ verified: false, status: 'sign_in' });
-  }, 40_000);
+  });
 
   it('creates partner, role, user and session by the mailed link, once', async () => {
     const email = freshEmail();
@@ -133,7 +133,7 @@ describe('a registration', () => {
     expect(own).toEqual([
       expect.objectContaining({ partnerId: verified.body.partner.id, userCount: 1, isSystem: true, forceMfa: true }),
     ]);
-  }, 30_000);
+  });
 
   it('returns the same response for an address that has a user, who is asked to log in', async () => {
     const partner = await registerPartner(identity);
@@ -143,7 +143,7 @@ describe('a registration', () => {
     const token = await identity.mailedToken(partner.email, 2);
     const verified = expectStatus(await identity.post('/auth/verify-email', { token }), 200);
     expect(verified.body).toEqual({ verified: false, status: 'sign_in' });
-  }, 30_000);
+  });
 
   it('gives partners of one name different slugs, also at the same time', async () => {
     const partners = await Promise.all([1, 2, 3].map(() => registerPartner(identity, 'Same Name')));
@@ -151,7 +151,7 @@ describe('a registration', () => {
       partners.map((p) => p.partnerId),
     ]);
     expect(slugs.map(({ slug }) => slug).sort()).toEqual(['same-name', 'same-name-2', 'same-name-3']);
-  }, 40_000);
+  });
 
   it('validates the form and limits attempts per IP address', async () => {
     const from = freshAddress();
@@ -163,7 +163,7 @@ describe('a registration', () => {
     expect((await post({})).status).toBe(200);
     expect((await post({})).status).toBe(429);
     expect((await identity.post('/auth/register', { email: freshEmail(), password: PASSWORD })).status).toBe(200);
-  }, 30_000);
+  });
 
   it('publishes partner.created, which creates the first organization, and records an audit entry', async () => {
     const nats = await connect(natsOptions(testApp.nats.adminUrl, 'spec'));
@@ -190,7 +190,7 @@ describe('a registration', () => {
       ]);
       expect(rows.map(({ action }) => action).sort()).toEqual(['auth.email_verified', 'partner.create', 'user.login']);
     });
-  }, 30_000);
+  });
 
   it('returns 404 without ENABLE_REGISTRATION', async () => {
     const closed = await testApp.startReplica({ ENABLE_REGISTRATION: 'false' });
@@ -199,7 +199,7 @@ describe('a registration', () => {
       body: { code: 'not_found' },
     });
     expect((await closed.get('/config')).body.registration).toEqual({ enabled: false });
-  }, 60_000);
+  });
 
   it('is not needed when a platform administrator creates a partner with its administrator', async () => {
     const root = await signInAdmin(identity);
@@ -227,5 +227,5 @@ describe('a registration', () => {
     expect((await identity.get('/orgs/partners', { bearer })).body.code).toBe('scope_not_allowed');
     const list = expectStatus(await identity.get('/orgs/partners?search=created', { bearer: root }), 200);
     expect(list.body.pagination.total).toBe(1);
-  }, 30_000);
+  });
 });

@@ -50,7 +50,7 @@ describe('SCIM requests as documented by', () => {
 
     beforeAll(async () => {
       tenant = await tenants.create();
-    }, 60_000);
+    });
 
     const create = async () => {
       const body = filled(requests.user, { DOMAIN: tenant.domain });

@@ -13,7 +13,7 @@ describe('ScimGroupsRepository', () => {
     database = await IdentityTestDatabase.start();
     repository = new ScimGroupsRepository(database.tenants);
     caller = await createScimCaller(database);
-  }, 60_000);
+  });
   afterAll(() => database.stop());
 
   const create = (displayName: string, of = caller) =>

@@ -91,7 +91,7 @@ describe('groups of SCIM', () => {
     expect(listed.sort()).toEqual(members.map(({ id }) => id).sort());
     for (const { email } of members) expect(await roleOf(email)).toBe(technician);
     expectStatus(await client.call('delete', `/Groups/${group}`), 204);
-  }, 30_000);
+  });
 
   it('are found by name, external id and member, and listed with their users in pages', async () => {
     const own = await tenants.create();
@@ -198,5 +198,5 @@ describe('groups of SCIM', () => {
       );
       expect(members).toHaveLength(101);
     });
-  }, 30_000);
+  });
 });

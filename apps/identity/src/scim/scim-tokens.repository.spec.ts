@@ -12,7 +12,7 @@ describe('ScimTokensRepository', () => {
   beforeAll(async () => {
     database = await IdentityTestDatabase.start();
     repository = new ScimTokensRepository(database.tenants, database.worker);
-  }, 60_000);
+  });
   afterAll(() => database.stop());
 
   const create = async (caller: ScimCaller, values: Record<string, unknown> = {}) => {

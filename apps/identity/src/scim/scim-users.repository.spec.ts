@@ -14,7 +14,7 @@ describe('ScimUsersRepository', () => {
     database = await IdentityTestDatabase.start();
     repository = new ScimUsersRepository(database.tenants);
     caller = await createScimCaller(database);
-  }, 60_000);
+  });
   afterAll(() => database.stop());
 
   it('lists the users of one provider, oldest first, and none of another one in the same organization', async () => {

@@ -137,5 +137,5 @@ describe('a change of a policy that would lock out enrolled users', () => {
       if (enabled.status !== 200) expect(enabled.body.code).toBe('mfa_method_not_allowed');
       if (policy.status !== 200) expect(policy.body.code).toBe('mfa_policy_would_lock_out_users');
     }
-  }, 60_000);
+  });
 });

@@ -131,7 +131,7 @@ describe('security policies in force', () => {
       expectStatus(await testApp.patchOwn(admin.bearer, { requireMfa: true }), 200);
       expect(await statusOf(late.userId)).toBe('overdue');
       expect(await statusOf(orgAdmin.userId)).toBe('enrolled');
-    }, 30_000);
+    });
 
     it('requires the greatest password length of all tenants of the user', async () => {
       const admin = await testApp.protectedPartner();

@@ -44,7 +44,7 @@ describe('LoginSessionsService', () => {
     await client.signIn(user, FIREFOX, '203.0.113.51');
     await client.signIn(user, NEWER_FIREFOX, '203.0.99.1');
     expect(await waiting(user.email)).toHaveLength(1);
-  }, 30_000);
+  });
 
   it('treats another network or browser as another device', async () => {
     const user = await known();
@@ -54,13 +54,13 @@ describe('LoginSessionsService', () => {
     await client.signIn(user, FIREFOX, '2001:db8:ffff::5');
     await client.signIn(user, SAFARI, '203.0.113.50');
     expect(await waiting(user.email)).toHaveLength(4);
-  }, 30_000);
+  });
 
   it('sends one mail for two concurrent sign-ins from a new device', async () => {
     const user = await known();
     await Promise.all(Array.from({ length: 4 }, () => client.signIn(user, SAFARI, '198.51.100.60')));
     expect(await waiting(user.email)).toHaveLength(1);
-  }, 30_000);
+  });
 
   it('sends the mail after the second factor was verified', async () => {
     const user = await known();
@@ -71,7 +71,7 @@ describe('LoginSessionsService', () => {
     const proof = { code: totpCode(secret), tempToken: body.tempToken };
     expectStatus(await identity.post('/auth/mfa/verify', proof, options), 200);
     expect(await waiting(user.email)).toHaveLength(1);
-  }, 30_000);
+  });
 
   it('sends no mail for the first device or an accepted invitation', async () => {
     const user = await registerPartner(identity);
@@ -84,5 +84,5 @@ describe('LoginSessionsService', () => {
     expect(
       await testApp.query('select user_id from known_device where user_id = any($1)', [[user.userId, invited.userId]]),
     ).toHaveLength(2);
-  }, 30_000);
+  });
 });

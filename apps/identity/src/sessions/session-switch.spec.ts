@@ -62,7 +62,7 @@ describe('a session of a user with several memberships', () => {
     expect(claimsOf(await login()).partnerId).toBe(host.partnerId);
     await testApp.query('UPDATE partner_membership SET last_entered_at = NULL WHERE user_id = $1', [user.userId]);
     expect(claimsOf(await login()).partnerId).toBe(user.partnerId);
-  }, 30_000);
+  });
 
   it('switches to system scope as a platform administrator, who enters it by default', async () => {
     const [root] = await testApp.query<{ id: string }>('SELECT id FROM user_account WHERE email = $1', [ADMIN.email]);
@@ -84,7 +84,7 @@ describe('a session of a user with several memberships', () => {
     for (const body of [{}, { scope: 'partner' }, { scope: 'system', partnerId: host.partnerId }]) {
       expect(codeOf(await move(back, body))).toBe('validation_failed');
     }
-  }, 30_000);
+  });
 
   it('ends, and never moves, when its membership is gone', async () => {
     const session = await login(host.partnerId);
@@ -101,7 +101,7 @@ describe('a session of a user with several memberships', () => {
       'INSERT INTO partner_membership SELECT * FROM jsonb_populate_record(NULL::partner_membership, $1)',
       [JSON.stringify(membership?.row)],
     );
-  }, 40_000);
+  });
 
   it('lives as long after the login as the entered tenant permits, however old the switch', async () => {
     await setSecurity({ sessionLifetimeHours: 8 });
@@ -126,7 +126,7 @@ describe('a session of a user with several memberships', () => {
     );
     expect(codeOf(await move(late, { partnerId: host.partnerId }))).toBe('unauthenticated');
     expectStatus(await identity.get('/auth/me', late), 200);
-  }, 30_000);
+  });
 
   it('has mfa: false where the entered tenant forbids the factor, and true elsewhere', async () => {
     const { secret } = await enrollTotp(identity, (await login(user.partnerId)).bearer);
@@ -141,5 +141,5 @@ describe('a session of a user with several memberships', () => {
     expect(claimsOf(own)).toMatchObject({ partnerId: user.partnerId, mfa: true });
     const back = sessionOf(expectStatus(await move(own, { partnerId: host.partnerId }), 200));
     expect(claimsOf(back).mfa).toBe(false);
-  }, 30_000);
+  });
 });

@@ -89,7 +89,7 @@ describe('SessionsRepository', () => {
     const other = await registerPartner(identity);
     const foreign = await create({ userId: other.userId, replaces: old.id });
     expect((await rowOf(foreign.id)).method).toBe('password');
-  }, 30_000);
+  });
 
   it('claims a token for one of concurrent callers', async () => {
     const { tokenHash } = await create();
@@ -173,7 +173,7 @@ describe('SessionsRepository', () => {
     expect(await testApp.query('select fingerprint from known_device where user_id = $1', [userId])).toEqual([
       { fingerprint: second },
     ]);
-  }, 30_000);
+  });
 
   it('purges tokens of sessions a day after their end, in batches', async () => {
     const [kept, ended, revoked] = [await create(), await create(), await create()];

@@ -46,7 +46,7 @@ describe('SessionsService', () => {
     expect(cookiesOf(first).service_refresh_token).not.toBe(user.cookies.service_refresh_token);
     expect((await identity.get('/auth/me', { bearer: sessionOf(first).bearer })).status).toBe(200);
     expect((await refresh(cookiesOf(first))).status).toBe(200);
-  }, 30_000);
+  });
 
   it('refreshes once for two concurrent requests and asks the other to retry', async () => {
     const user = await signIn();
@@ -58,7 +58,7 @@ describe('SessionsService', () => {
     expect(loser.headers['set-cookie']).toBeUndefined();
     const winner = withStatus(responses, 200);
     expect((await refresh(cookiesOf(winner))).status).toBe(200);
-  }, 30_000);
+  });
 
   it('ends the session when a replaced token is used after the grace time', async () => {
     const user = await signIn();
@@ -69,7 +69,7 @@ describe('SessionsService', () => {
     expect(cookiesOf(replay)).toEqual({ service_refresh_token: '', service_csrf_token: '' });
     expect((await refresh(cookiesOf(first))).status).toBe(401);
     expect((await identity.get('/auth/me', { bearer: sessionOf(first).bearer })).status).toBe(401);
-  }, 30_000);
+  });
 
   it('refuses a forged refresh and keeps the session', async () => {
     const user = await signIn();
@@ -84,7 +84,7 @@ describe('SessionsService', () => {
     }
     expect((await refresh({})).status).toBe(401);
     expect((await refresh(user.cookies)).status).toBe(200);
-  }, 30_000);
+  });
 
   it('returns the refresh token to clients that send it in the body', async () => {
     const user = await signIn();
@@ -96,7 +96,7 @@ describe('SessionsService', () => {
     expect(response.headers['set-cookie']).toBeUndefined();
     const asRefresh = await identity.post('/auth/refresh', { refreshToken: user.bearer });
     expect(asRefresh).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
-  }, 30_000);
+  });
 
   it('ends at a logout by token or cookie', async () => {
     const user = await signIn();
@@ -112,7 +112,7 @@ describe('SessionsService', () => {
     expect((await identity.post('/auth/logout', undefined, { cookies: other.cookies, headers })).status).toBe(200);
     expect((await identity.get('/auth/me', { bearer: other.bearer })).status).toBe(401);
     expect((await identity.post('/auth/logout')).status).toBe(401);
-  }, 30_000);
+  });
 
   it('switches only to memberships of the user', async () => {
     const user = await signIn();
@@ -137,7 +137,7 @@ describe('SessionsService', () => {
         roleName: 'Partner Admin',
       }),
     ]);
-  }, 30_000);
+  });
 
   describe('list', () => {
     let client: SessionsClient;
@@ -169,7 +169,7 @@ describe('SessionsService', () => {
         body: { code: 'validation_failed' },
       });
       expect((await identity.get('/auth/sessions')).status).toBe(401);
-    }, 30_000);
+    });
 
     it('returns the client of the last refresh', async () => {
       const user = await registerPartner(identity);
@@ -184,7 +184,7 @@ describe('SessionsService', () => {
         [id],
       );
       expect(row?.fresh).toBe(true);
-    }, 30_000);
+    });
 
     it('omits sessions that are revoked, expired, without a valid token or of an older epoch', async () => {
       const user = await registerPartner(identity);
@@ -199,6 +199,6 @@ describe('SessionsService', () => {
       );
       const { bearer } = await client.signIn(user);
       expect((await client.list(bearer)).data).toEqual([expect.objectContaining({ current: true })]);
-    }, 30_000);
+    });
   });
 });

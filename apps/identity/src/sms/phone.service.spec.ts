@@ -36,7 +36,7 @@ describe('PhoneService', () => {
     const [message] = await identity.mails(phoneNumber);
     expect(message).toMatchObject({ channel: 'sms' });
     expect(message?.text).toBe(`${code} is your RMM code. It expires in 5 minutes.\n\n@app.test #${code}`);
-  }, 60_000);
+  });
 
   it('stores the number that the code was sent to, and no other', async () => {
     const [user, phoneNumber, other] = [await registerPartner(identity), freshNumber(), freshNumber()];
@@ -50,7 +50,7 @@ describe('PhoneService', () => {
     expect(await phoneOf(user.userId)).toBe(phoneNumber);
     expect(await confirm(user, phoneNumber, code)).toMatchObject(invalid);
     expectStatus(await identity.get('/users/me', user), 200);
-  }, 60_000);
+  });
 
   it('accepts a code of its own session only', async () => {
     const [user, stranger, phoneNumber] = [
@@ -62,7 +62,7 @@ describe('PhoneService', () => {
     const code = await sentCode(identity, phoneNumber);
     expect(await confirm(stranger, phoneNumber, code)).toMatchObject(invalid);
     expectStatus(await confirm(user, phoneNumber, code), 200);
-  }, 60_000);
+  });
 
   it.each(['0791234567', '+0791234567', '+41 79 123 45 67', '+4179123456789012', '+41', '+41abc4567', ''])(
     'refuses %j as a number',
@@ -84,7 +84,7 @@ describe('PhoneService', () => {
     expect(await request(one, freshNumber())).toMatchObject(limited);
     for (let n = 0; n < 5; n += 1) expect(await confirm(one, phoneNumber, '000000')).toMatchObject(invalid);
     expect(await confirm(one, phoneNumber, '000000')).toMatchObject(limited);
-  }, 60_000);
+  });
 
   it('requires a step-up of a user whose last proof is old', async () => {
     const user = await registerPartner(identity);
@@ -100,7 +100,7 @@ describe('PhoneService', () => {
     expectStatus(await confirm(totp, phoneNumber, code, { stepUpGrantId }), 200);
     // Not used up: the number is of no active factor.
     expectStatus(await request(totp, freshNumber(), { stepUpGrantId }), 200);
-  }, 60_000);
+  });
 
   describe('change of the number of the active factor', () => {
     const withSms = async () => {
@@ -125,7 +125,7 @@ describe('PhoneService', () => {
       expect((await identity.get('/users/me', user)).status).toBe(401);
       const session = sessionOf(confirmed);
       expect(await request(session, freshNumber(), { stepUpGrantId })).toMatchObject(stepUpRequired);
-    }, 60_000);
+    });
 
     it('proves no factor, so that it permits no other change', async () => {
       const user = await withSms();
@@ -143,6 +143,6 @@ describe('PhoneService', () => {
       );
       expect(session).toEqual({ mfa: true, factor: 'sms', isOld: true });
       expectStatus(await identity.get('/users/me', sessionOf(confirmed)), 200);
-    }, 60_000);
+    });
   });
 });

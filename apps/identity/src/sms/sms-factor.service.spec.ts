@@ -62,7 +62,7 @@ describe('SmsFactorService', () => {
       expect(body.user).toMatchObject({ mfaMethod: 'sms', phoneVerified: true, phoneLast4: phoneNumber.slice(-4) });
       const again = await identity.post('/auth/mfa/sms/enable', {}, sessionOf(enabled));
       expect(again).toMatchObject({ status: 400, body: { code: 'mfa_already_enabled' } });
-    }, 60_000);
+    });
 
     it('is refused where partner or organization exclude SMS', async () => {
       const user = await registerPartner(identity);
@@ -73,7 +73,7 @@ describe('SmsFactorService', () => {
       );
       const refused = await identity.post('/auth/mfa/sms/enable', {}, user);
       expect(refused).toMatchObject({ status: 403, body: { code: 'mfa_method_not_allowed' } });
-    }, 60_000);
+    });
 
     it('leaves an authenticator app usable at login', async () => {
       const user = await registerPartner(identity);
@@ -82,7 +82,7 @@ describe('SmsFactorService', () => {
       const { tempToken, mfaMethod } = await login(user.email);
       expect(mfaMethod).toBe('sms');
       expectStatus(await verify(tempToken, totpCode(totp.secret), identity, 'totp'), 200);
-    }, 60_000);
+    });
 
     it('responds with 501 without a provider, on every route that needs one', async () => {
       const user = await enrolled();
@@ -98,7 +98,7 @@ describe('SmsFactorService', () => {
       for (const response of await Promise.all(calls)) {
         expect(response).toMatchObject({ status: 501, body: { code: 'sms_not_configured' } });
       }
-    }, 60_000);
+    });
   });
 
   describe('login', () => {
@@ -113,7 +113,7 @@ describe('SmsFactorService', () => {
       expect(claims.mfa).toBe(true);
       const next = (await login(user.email)).tempToken as string;
       expect(await verify(next, code)).toMatchObject(invalid);
-    }, 60_000);
+    });
 
     it('accepts a code for its login only', async () => {
       const user = await enrolled();
@@ -125,7 +125,7 @@ describe('SmsFactorService', () => {
       await sentCode(identity, user.phoneNumber, 3);
       expect(await verify(second.tempToken, code)).toMatchObject(invalid);
       expectStatus(await verify(first.tempToken, code), 200);
-    }, 60_000);
+    });
 
     it('accepts a code once when replicas receive it concurrently', async () => {
       const unlimited = await testApp.startReplica({ RATE_LIMIT_MFA_VERIFY: '100/300' });
@@ -135,7 +135,7 @@ describe('SmsFactorService', () => {
       const code = await sentCode(identity, user.phoneNumber, 2);
       const responses = await Promise.all(Array.from({ length: 20 }, () => verify(tempToken, code, unlimited)));
       expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
-    }, 60_000);
+    });
 
     it('refuses a code after five tries, also after five concurrent ones', async () => {
       const unlimited = await testApp.startReplica({ RATE_LIMIT_MFA_VERIFY: '100/300' });
@@ -146,7 +146,7 @@ describe('SmsFactorService', () => {
       const wrong = code === '000000' ? '000001' : '000000';
       await Promise.all(Array.from({ length: 5 }, () => verify(tempToken, wrong, unlimited)));
       expect(await verify(tempToken, code, unlimited)).toMatchObject(invalid);
-    }, 60_000);
+    });
 
     it('limits guesses over all logins of a user', async () => {
       const user = await enrolled();
@@ -154,7 +154,7 @@ describe('SmsFactorService', () => {
         expect((await verify((await login(user.email)).tempToken, '000000', n % 2 ? twin : identity)).status).toBe(400);
       }
       expect((await verify((await login(user.email)).tempToken, '000000')).status).toBe(429);
-    }, 60_000);
+    });
 
     it('sends three codes to a login and five to a number in all', async () => {
       const user = await enrolled();
@@ -166,7 +166,7 @@ describe('SmsFactorService', () => {
       expect([(await send(other)).status, (await send(other)).status, (await send(other)).status]).toEqual([
         200, 200, 429,
       ]);
-    }, 60_000);
+    });
 
     it('stores no code and no number in Redis', async () => {
       const user = await enrolled();
@@ -183,7 +183,7 @@ describe('SmsFactorService', () => {
         expect(stored).not.toContain(tempToken);
         expect(await redis.ttl(key)).toBeLessThanOrEqual(300);
       }
-    }, 60_000);
+    });
   });
 
   describe('step-up', () => {
@@ -197,7 +197,7 @@ describe('SmsFactorService', () => {
       const code = await sentCode(identity, user.phoneNumber, 2);
       expect((await stepUp(user, code)).body).toMatchObject({ expiresInSeconds: 300 });
       expect(await stepUp(user, code)).toMatchObject({ status: 400, body: { code: 'mfa_proof_invalid' } });
-    }, 60_000);
+    });
 
     it('is refused while SMS is not the active factor, although the number is verified', async () => {
       const user = await registerPartner(identity);
@@ -206,7 +206,7 @@ describe('SmsFactorService', () => {
       const mismatch = { status: 400, body: { code: 'mfa_method_mismatch' } };
       expect(await start(totp)).toMatchObject(mismatch);
       expect(await stepUp(totp, '123456')).toMatchObject(mismatch);
-    }, 60_000);
+    });
 
     it('refuses a code that was sent to the number before', async () => {
       const user = await enrolled();
@@ -214,7 +214,7 @@ describe('SmsFactorService', () => {
       const code = await sentCode(identity, user.phoneNumber, 2);
       await testApp.query('update user_account set phone_number = $2 where id = $1', [user.userId, freshNumber()]);
       expect(await stepUp(user, code)).toMatchObject({ status: 400, body: { code: 'mfa_proof_invalid' } });
-    }, 60_000);
+    });
   });
 
   it('disables MFA with a code of a step-up, and removes the number', async () => {
@@ -227,5 +227,5 @@ describe('SmsFactorService', () => {
       200,
     );
     expect(await accountOf(user.userId)).toEqual({ enabled: false, method: null, phone: null, verified: false });
-  }, 60_000);
+  });
 });

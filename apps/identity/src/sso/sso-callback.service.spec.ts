@@ -193,7 +193,7 @@ describe('SsoCallbackService with a provider that is hostile', () => {
     const verifier = provider.tokenRequest.get('code_verifier') ?? '';
     expect(createHash('sha256').update(verifier).digest('base64url')).toBe(provider.codeChallenge);
     expect(provider.tokenRequest.has('client_secret')).toBe(false); // in the header
-  }, 30_000);
+  });
 
   it.each(MUTATIONS)(
     'refuses %s',

@@ -65,7 +65,7 @@ describe('single sign-on of existing accounts', () => {
       expect((await sso.identity.get('/users/me', { bearer: session.accessToken as string })).status).toBe(401);
     });
     expect(errorOf(await signOn(orgId))).toBe('sso_link_required');
-  }, 60_000);
+  });
 
   it('links one identity to one of two accounts that race for it', async () => {
     const { own, id } = await tenant();
@@ -84,7 +84,7 @@ describe('single sign-on of existing accounts', () => {
       const rejected = (await sso.audited('sso.identity.link_rejected')).filter(({ org_id }) => org_id === own.orgId);
       expect(rejected).toHaveLength(10);
     });
-  }, 90_000);
+  });
 
   it('asks for the local factor unless the provider is trusted to verify one', async () => {
     const { own, orgId, id } = await tenant();
@@ -111,7 +111,7 @@ describe('single sign-on of existing accounts', () => {
     expect(claimsOf(trusted.body.accessToken as string)).toMatchObject({ mfa: true });
     provider.user = { ...provider.user, amr: ['pwd'] };
     expect(expectStatus(await sso.exchange(await signOn(orgId)), 200).body).toMatchObject({ mfaRequired: true });
-  }, 60_000);
+  });
 
   it('closes the password ways of the members of an organization that enforces it, and of no other user', async () => {
     const { own, orgId, id } = await tenant();
@@ -168,7 +168,7 @@ describe('single sign-on of existing accounts', () => {
     // While it is not active nothing is enforced.
     await sso.setStatus(owner, id, 'testing');
     expectStatus(await login(user.email), 200);
-  }, 90_000);
+  });
 
   it('closes passkeys, second steps in progress and mailed links of its members, and no way elsewhere', async () => {
     const { own, orgId, id } = await tenant();
@@ -221,7 +221,7 @@ describe('single sign-on of existing accounts', () => {
     expectStatus(await sso.identity.post('/auth/reset-password', { token, password }), 200);
     const links = (await sso.identity.mails(only.email)).filter(({ text }) => text.includes('reset-password'));
     expect(links).toEqual([]);
-  }, 90_000);
+  });
 
   it('ends a session of another way at its refresh once single sign-on is enforced', async () => {
     const { own, id } = await tenant();
@@ -229,7 +229,7 @@ describe('single sign-on of existing accounts', () => {
     await sso.testApp.query('UPDATE sso_provider SET enforce_sso = TRUE WHERE id = $1', [id]);
     const refreshed = await sso.identity.post('/auth/refresh', { refreshToken: user.cookies.service_refresh_token });
     expect(refreshed).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
-  }, 60_000);
+  });
 
   it('is found by a proven domain that is enforced, by nothing else', async () => {
     const { own, orgId, id } = await tenant();
@@ -255,7 +255,7 @@ describe('single sign-on of existing accounts', () => {
     await sso.setStatus(owner, id, 'testing');
     expect(await discover()).toEqual({ sso: null });
     expect((await check(orgId)).body).toEqual({ ssoEnabled: false });
-  }, 60_000);
+  });
 
   it('signs in the staff of a partner, and creates no user there', async () => {
     await sso.provider(owner, provider.issuer, { orgId: undefined, ownerScope: 'partner' });
@@ -274,7 +274,7 @@ describe('single sign-on of existing accounts', () => {
     const outsider = await sso.owner();
     subject({ email: outsider.email });
     expect(errorOf(await signOn(target))).toBe('no_partner_access');
-  }, 60_000);
+  });
 
   it('refuses the response of another provider before its code is sent anywhere', async () => {
     const { own, orgId } = await tenant();
@@ -287,7 +287,7 @@ describe('single sign-on of existing accounts', () => {
     expect(second.calls).toEqual([]);
     expect(provider.calls).toEqual([]);
     expect(own.orgId).toBe(orgId);
-  }, 30_000);
+  });
 
   describe('logout', () => {
     it('ends the sessions here and returns the page that ends the one at the provider', async () => {
@@ -307,7 +307,7 @@ describe('single sign-on of existing accounts', () => {
         200,
       );
       expect(plain.body.mfaRequired).toBe(true);
-    }, 60_000);
+    });
 
     it('by the provider ends the sessions of the subject or the session that the token names', async () => {
       const { own, orgId, id } = await tenant();
@@ -356,7 +356,7 @@ describe('single sign-on of existing accounts', () => {
       expectStatus(await logout(await token({ sub })), 200);
       await eventually(async () => expect(await status(other)).toBe(401));
       expectStatus(await logout(await token({ sub: 'unknown' })), 200);
-    }, 60_000);
+    });
   });
 
   const subjectOf = ({ email, sub }: { email: string; sub?: string }) =>

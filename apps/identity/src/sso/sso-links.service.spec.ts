@@ -57,7 +57,7 @@ describe('SsoLinksService', () => {
     await ended(opened);
     expect(await status(user.bearer)).toBe(200);
     await notices(user.email, { linked: 1, unlinked: 1 });
-  }, 60_000);
+  });
 
   it('informs a member who is linked by address, and not a user who is created', async () => {
     const domain = `d${Date.now()}.test`;
@@ -78,7 +78,7 @@ describe('SsoLinksService', () => {
     expect((await members.session(tenant.orgId)).user.email).toBe(created);
     await members.session(tenant.orgId);
     await notices(created, {});
-  }, 60_000);
+  });
 
   describe('sessions of a provider that ends', () => {
     it.each(['inactive', 'testing', 'deleted'])(
@@ -121,7 +121,7 @@ describe('SsoLinksService', () => {
       await sso.testApp.query(`UPDATE sso_provider SET status = 'inactive' WHERE id = $1`, [tenant.id]);
       const refreshed = await sso.identity.post('/auth/refresh', { refreshToken });
       expect(refreshed).toMatchObject({ status: 401, body: { code: 'refresh_invalid' } });
-    }, 60_000);
+    });
 
     it('do not begin with the second factor of a login that began before', async () => {
       const tenant = await members.tenant();
@@ -133,7 +133,7 @@ describe('SsoLinksService', () => {
       expect(verified.status).toBe(401);
       const rows = await sso.testApp.query('SELECT id FROM session_family WHERE sso_provider_id = $1', [tenant.id]);
       expect(rows).toEqual([]);
-    }, 60_000);
+    });
 
     it('leave none behind when twenty exchanges and the end of the provider run at the same time', async () => {
       const tenant = await members.tenant();
@@ -151,6 +151,6 @@ describe('SsoLinksService', () => {
         [tenant.id],
       );
       expect(active).toEqual([]);
-    }, 60_000);
+    });
   });
 });

@@ -74,7 +74,7 @@ describe('single sign-on with a certified provider', () => {
       const linked = (await sso.audited('sso.identity.linked')).filter((entry) => entry.details.providerId === id);
       expect(linked).toEqual([expect.objectContaining({ details: expect.objectContaining({ created: true }) })]);
     });
-  }, 60_000);
+  });
 
   it('redirects with a code of its own for each reason of a refusal', async () => {
     const { own, id } = await another({ autoProvision: false, allowedDomains: 'example.com, example.org' });
@@ -95,7 +95,7 @@ describe('single sign-on with a certified provider', () => {
       const codes = (await sso.audited('sso.callback.rejected')).map(({ details }) => details.code);
       expect(codes).toEqual(expect.arrayContaining(['user_not_found', 'domain_not_allowed', 'no_org_access']));
     });
-  }, 60_000);
+  });
 
   it('ends logins in progress when the provider changes, is deactivated, deleted or too slow', async () => {
     const { own, id } = await another();
@@ -121,7 +121,7 @@ describe('single sign-on with a certified provider', () => {
     expect((await sso.identity.get(`/sso/login/${own.orgId}`)).status).toBe(404);
     await sso.setStatus(owner, id, 'active');
     expect(await finishAfter(() => sso.identity.delete(`/sso/providers/${id}`, owner))).toBe('provider_not_found');
-  }, 60_000);
+  });
 
   it('refuses a callback without state, of another browser, and a repeated one', async () => {
     const { own } = await another();
@@ -135,7 +135,7 @@ describe('single sign-on with a certified provider', () => {
     expect(errorOf(await sso.callback(`${back}&state=x`, cookies))).toBe('invalid_callback');
     codeOf(await sso.callback(back, cookies));
     expect(errorOf(await sso.callback(back, cookies))).toBe('session_invalid');
-  }, 60_000);
+  });
 
   it('completes one of twenty parallel callbacks with the same state', async () => {
     const { own } = await another();
@@ -150,13 +150,13 @@ describe('single sign-on with a certified provider', () => {
     for (const callback of refused) expect(cookiesOf(callback).service_sso_code).toBeUndefined();
     for (const callback of completed) expectStatus(await sso.exchange(callback), 200);
     expect(await sso.testApp.query('SELECT id FROM user_account WHERE email = $1', [email])).toHaveLength(1);
-  }, 60_000);
+  });
 
   describe('with a second provider (mix-up)', () => {
     let second: CertifiedProvider;
     beforeAll(async () => {
       second = await CertifiedProvider.start({ redirectUri: CALLBACK_URL });
-    }, 60_000);
+    });
     afterAll(() => second.stop());
 
     it('refuses the response of the one for a login that began at the other, in both directions', async () => {
@@ -193,7 +193,7 @@ describe('single sign-on with a certified provider', () => {
       expect(await sso.testApp.query('SELECT id FROM user_account WHERE email = $1', [email])).toEqual([]);
       const crossed = await sso.start(own.orgId);
       codeOf(await sso.callback(await second.signIn(crossed.location, subject), crossed.cookies));
-    }, 60_000);
+    });
 
     it('knows the same subject of two providers as two identities', async () => {
       const { own } = await another();
@@ -208,7 +208,7 @@ describe('single sign-on with a certified provider', () => {
       const two = expectStatus(await sso.exchange(await sso.signOn(second, subject, other.own.orgId)), 200).body.user;
       expect([one.email, two.email]).toEqual(emails);
       expect(one.id).not.toBe(two.id);
-    }, 60_000);
+    });
   });
 
   it('exchanges a code once, in the browser of the callback, while provider and account stay as they were', async () => {
@@ -231,7 +231,7 @@ describe('single sign-on with a certified provider', () => {
     const stopped = await sso.signOn(provider, subject, own.orgId);
     await sso.setStatus(owner, id, 'inactive');
     expect(await sso.exchange(stopped)).toMatchObject(invalid);
-  }, 60_000);
+  });
 
   it('links a member by address only when its domain is proven', async () => {
     const domain = uniqueDomain();
@@ -259,7 +259,7 @@ describe('single sign-on with a certified provider', () => {
     const successor = `successor-${subject}`;
     provider.accounts.set(successor, { email: proven, email_verified: true });
     expect(errorOf(await sso.signOn(provider, successor, own.orgId))).toBe('sso_link_required');
-  }, 60_000);
+  });
 
   it('activates an invited account whose domain is proven, and no other', async () => {
     const domain = uniqueDomain();
@@ -277,7 +277,7 @@ describe('single sign-on with a certified provider', () => {
     expect(exchanged.body.user).toMatchObject({ email });
     const rows = await sso.testApp.query(`SELECT status, password_hash FROM user_account WHERE email = $1`, [email]);
     expect(rows).toEqual([{ status: 'active', password_hash: null }]);
-  }, 60_000);
+  });
 
   it('creates one user when twenty first logins of an address run at the same time', async () => {
     const { own } = await another();
@@ -300,7 +300,7 @@ describe('single sign-on with a certified provider', () => {
       [email],
     );
     expect(members).toHaveLength(1);
-  }, 90_000);
+  });
 
   it('stops creating users when who chose the role may no longer grant it', async () => {
     const { own } = await another();
@@ -310,5 +310,5 @@ describe('single sign-on with a certified provider', () => {
     } finally {
       await sso.testApp.query(`UPDATE user_account SET status = 'active' WHERE id = $1`, [owner.userId]);
     }
-  }, 60_000);
+  });
 });

@@ -49,7 +49,7 @@ describe('SsoProviderChangesService', () => {
     beforeEach(async () => {
       tenant = await members.tenant({ name: 'Contoso' });
       user = await members.linkedMember(tenant);
-    }, 60_000);
+    });
 
     it('removes the identities, ends the sessions of the provider, informs the users and is audited', async () => {
       const opened = await members.session(tenant.orgId);
@@ -67,7 +67,7 @@ describe('SsoProviderChangesService', () => {
           ...{ issuer: next.issuer, formerIssuer: former.issuer, removedIdentities: 1, endedUsers: 1 },
         });
       });
-    }, 60_000);
+    });
 
     it('lets no other user into the account of a subject of the former issuer', async () => {
       await replaceIssuer(tenant);
@@ -75,7 +75,7 @@ describe('SsoProviderChangesService', () => {
       expect(errorOf(await signOnAtNext(tenant))).toBe('sso_link_required');
       await patch(tenant, { issuer: former.issuer });
       expect(errorOf(await members.signOn(tenant.orgId))).toBe('sso_link_required');
-    }, 60_000);
+    });
 
     it('lets a member link the new identity', async () => {
       await replaceIssuer(tenant);
@@ -85,7 +85,7 @@ describe('SsoProviderChangesService', () => {
       const done = await sso.callback(location, cookiesOf(started));
       expect(done.headers.location).toBe('https://app.test/#ssoLinked=true');
       expect(await identitiesOf(tenant)).toEqual(['at-the-next']);
-    }, 60_000);
+    });
 
     it('leaves the identities of other providers, and those of its own with other settings', async () => {
       const other = await members.tenant();
@@ -94,7 +94,7 @@ describe('SsoProviderChangesService', () => {
       await patch(other, { name: 'Another name', issuer: former.issuer });
       expect(await identitiesOf(other)).toEqual([linked.sub]);
       expectStatus(await sso.exchange(await members.signOn(other.orgId)), 200);
-    }, 60_000);
+    });
   });
 
   describe('a login in flight while the issuer changes', () => {
@@ -102,7 +102,7 @@ describe('SsoProviderChangesService', () => {
 
     beforeEach(async () => {
       tenant = await members.tenant();
-    }, 60_000);
+    });
 
     /** Has the issuer replaced before the former provider answers a call of the callback. */
     const replaceDuring = (call: 'token' | 'userInfo') =>
@@ -133,7 +133,7 @@ describe('SsoProviderChangesService', () => {
       replaceDuring('userInfo');
       expect(errorOf(await members.signOn(tenant.orgId))).toBe('sso_config_changed');
       expect(await sso.testApp.query('SELECT id FROM user_account WHERE email = $1', [email])).toEqual([]);
-    }, 60_000);
+    });
 
     it('links no identity', async () => {
       const user = await members.member(tenant.own);
@@ -142,7 +142,7 @@ describe('SsoProviderChangesService', () => {
       replaceDuring('token');
       expect(errorOf(await members.follow(started))).toBe('sso_config_changed');
       expect(await identitiesOf(tenant)).toEqual([]);
-    }, 60_000);
+    });
 
     it('exchanges no code and accepts no second factor of a login that was completed before', async () => {
       const user = await members.linkedMember(tenant);
@@ -154,7 +154,7 @@ describe('SsoProviderChangesService', () => {
       const verified = await sso.identity.post('/auth/mfa/verify', { tempToken, code: totpCode(secret, 1) });
       expect(verified.status).toBe(401);
       expect(await activeSessionsOf(tenant)).toEqual([]);
-    }, 60_000);
+    });
 
     it('leaves no session and no identity behind when twenty callbacks and exchanges run at the same time', async () => {
       await members.linkedMember(tenant);
@@ -171,6 +171,6 @@ describe('SsoProviderChangesService', () => {
       }
       expect(await identitiesOf(tenant)).toEqual([]);
       expect(await activeSessionsOf(tenant)).toEqual([]);
-    }, 60_000);
+    });
   });
 });

@@ -67,7 +67,7 @@ describe('a fresh sign-in at the identity provider', () => {
     provider.reset();
     members.use({ email: user.email }); // another subject
     expect(errorOf(await members.follow(await start()))).toBe('session_invalid');
-  }, 60_000);
+  });
 
   it('is the proof for a passkey of an account without a password, to register and to delete it', async () => {
     const user = await passwordless();
@@ -94,7 +94,7 @@ describe('a fresh sign-in at the identity provider', () => {
     expect(await remove({ currentPassword: PASSWORD })).toMatchObject(EXPIRED);
     expect(await remove({ ssoReauthGrantId: grant })).toMatchObject(EXPIRED);
     expectStatus(await remove({ ssoReauthGrantId: await grantFor(session) }), 200);
-  }, 60_000);
+  });
 
   it('is the proof to disable the second factor, and is not used up by a wrong code', async () => {
     const user = await passwordless();
@@ -113,7 +113,7 @@ describe('a fresh sign-in at the identity provider', () => {
       const reasons = (await sso.audited('auth.mfa.disable.failed')).map(({ details }) => details.reason as string);
       expect(reasons.sort()).toEqual(['no_reauthentication', 'wrong_code']);
     });
-  }, 60_000);
+  });
 
   it('replaces no password of an account that has one', async () => {
     const user = await members.linkedMember(tenant);
@@ -124,7 +124,7 @@ describe('a fresh sign-in at the identity provider', () => {
       'invalid_credentials',
     );
     expectStatus(await startPasskey(session, { currentPassword: PASSWORD }), 200);
-  }, 60_000);
+  });
 
   it('is the proof to link an identity of another provider', async () => {
     const user = await passwordless();
@@ -134,5 +134,5 @@ describe('a fresh sign-in at the identity provider', () => {
     const started = expectStatus(await link({ ssoReauthGrantId: await grantFor(user) }), 200);
     expect((await members.follow(started)).headers.location).toMatch(/#ssoLinked=true$/);
     await sso.setStatus(owner, second, 'inactive');
-  }, 60_000);
+  });
 });

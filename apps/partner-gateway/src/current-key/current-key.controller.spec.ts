@@ -8,7 +8,7 @@ describe('GET /partner-api/me', () => {
     service = await GatewayTestApp.start({ TRUSTED_PROXY_CIDRS: '127.0.0.1/32' });
     const { key } = service.createPartnerKey();
     await eventually(async () => expect((await me(key)).status).toBe(200));
-  }, 60_000);
+  });
   afterAll(() => service.stop());
 
   const me = (key?: string) => service.request('get', '/partner-api/me', key);

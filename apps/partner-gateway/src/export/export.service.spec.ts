@@ -88,7 +88,7 @@ describe('ExportService', () => {
     app.get(HealthRegistry).state = 'ready';
     server = app.getHttpServer();
     await eventually(async () => expect((await get('/api/v1/partner-api/sites')).status).toBe(200));
-  }, 60_000);
+  });
 
   afterAll(async () => {
     clearInterval(heartbeat);

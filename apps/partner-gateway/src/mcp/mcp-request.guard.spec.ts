@@ -32,7 +32,7 @@ describe('McpRequestGuard', () => {
       CORS_ORIGINS: 'https://app.fleet.example',
     });
     await eventually(async () => expect((await ping()).status).toBe(200));
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
 
   it.each(['https://evil.example', 'https://api.fleet.example.evil.example', 'http://api.fleet.example', 'null', ''])(

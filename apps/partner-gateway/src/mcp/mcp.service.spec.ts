@@ -49,7 +49,7 @@ describe('/mcp', () => {
     });
     service.serve(PROVISIONING_MCP_SET_TAGS, ({ tags }) => ({ tags }));
     await eventually(async () => expect((await call('ping')).status).toBe(200));
-  }, 60_000);
+  });
   afterAll(async () => {
     await replica?.close();
     await service?.stop();

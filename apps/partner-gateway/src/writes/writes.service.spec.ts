@@ -68,7 +68,7 @@ describe('the writes of the partner interface', () => {
     });
     const { key } = service.createPartnerKey({ scopes: SCOPES });
     await eventually(async () => expect((await post(key, 'organizations', ORGANIZATION)).status).toBe(201));
-  }, 60_000);
+  });
   afterAll(() => service?.stop());
   afterEach(() => {
     [refusal, replayed] = [null, false];

@@ -12,7 +12,7 @@ describe('AgentCommandsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     commands = new AgentCommandsRepository(database.tenants, database.worker);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

@@ -19,7 +19,7 @@ describe('agent releases', () => {
     fs.writeFileSync(path.join(dir, 'rmm-agent-linux-amd64'), CONTENT);
     fs.writeFileSync(path.join(dir, `rmm-agent-${OS}-${ARCH}`), CONTENT);
     testApp = await ProvisioningTestApp.start({ AGENT_RELEASE_DIR: dir });
-  }, 60_000);
+  });
   afterAll(async () => {
     await testApp?.stop();
     fs.rmSync(dir, { recursive: true });
@@ -100,7 +100,7 @@ describe('agent releases', () => {
       } finally {
         await elsewhere.stop();
       }
-    }, 60_000);
+    });
   });
 
   it('returns the scripts with the configured address, whatever host the request names', async () => {
@@ -176,7 +176,7 @@ describe('agent releases', () => {
       expect(renewed['deviceId']).toBe(stored['deviceId']);
       expect(renewed['authToken']).not.toBe(stored['authToken']);
       expect(await deviceCount(orgId)).toBe(1);
-    }, 60_000);
+    });
 
     it('replaces nothing with a download that does not have its checksum', async () => {
       fs.writeFileSync(binary, 'the agent in use');

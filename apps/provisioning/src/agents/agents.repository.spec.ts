@@ -14,7 +14,7 @@ describe('AgentsRepository', () => {
     agents = new AgentsRepository(database.worker);
     partnerId = randomUUID();
     orgId = await database.createOrganization(partnerId);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const NOTHING: ReportedHeartbeat = { agentVersion: null, osVersion: null, metrics: null };

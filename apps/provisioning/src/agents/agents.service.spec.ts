@@ -10,7 +10,7 @@ describe('POST /agents/:id/heartbeat', () => {
     partnerId = await testApp.createPartner();
     const client = await testApp.clientFor({ partnerId });
     orgId = (await client.post('/orgs/organizations', { name: 'Acme' })).body.id;
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const enrolled = async () => {

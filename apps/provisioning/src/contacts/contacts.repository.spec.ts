@@ -11,7 +11,7 @@ describe('ContactsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     repository = new ContactsRepository(database.tenants, TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

@@ -24,7 +24,7 @@ describe('contacts', () => {
     };
     partnerId = await testApp.createPartner();
     client = await testApp.clientFor({ partnerId });
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   beforeEach(async () => {
     orgId = (await client.post('/orgs/organizations', { name: `Acme ${randomUUID()}` })).body.id;

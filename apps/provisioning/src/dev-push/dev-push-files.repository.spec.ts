@@ -11,7 +11,7 @@ describe('DevPushFilesRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     files = new DevPushFilesRepository(database.worker);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => database.admin.query('TRUNCATE dev_push_file CASCADE'));
 

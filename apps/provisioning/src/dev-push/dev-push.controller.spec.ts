@@ -44,7 +44,7 @@ describe('POST /dev/push', () => {
     orgId = (await (await testApp.clientFor({ partnerId })).post('/orgs/organizations', { name: 'Acme' })).body.id;
     const probe = key();
     await eventually(async () => expect((await testApp.withKey(probe, 'post', PATH)).status).toBe(400));
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   it('sends a build of several parts to the agent: a command in one heartbeat, and one download', async () => {
@@ -262,7 +262,7 @@ describe('POST /dev/push where it is disabled', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start({ DEV_PUSH_ENABLED: 'false' });
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   it('returns 403 dev_push_disabled to an authorized caller', async () => {

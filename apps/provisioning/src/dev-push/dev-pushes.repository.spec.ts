@@ -15,7 +15,7 @@ describe('DevPushesRepository', () => {
     pushes = new DevPushesRepository(database.tenants, database.worker);
     orgId = await database.createOrganization(partnerId);
     deviceId = await database.createDevice(partnerId, orgId);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const create = async () => {

@@ -24,7 +24,7 @@ describe('DevicesRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     devices = new DevicesRepository(database.tenants, database.worker, TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

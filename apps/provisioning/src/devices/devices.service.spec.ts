@@ -50,7 +50,7 @@ describe('/devices', () => {
       orgId: foreignOrg,
       deviceId: await device({ partnerId: other, orgId: foreignOrg, hostname: 'foreign' }),
     };
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   it('lists newest first without decommissioned devices, 500 per page by default', async () => {

@@ -30,7 +30,7 @@ describe('DeviceEnrollmentService', () => {
       { record: (...entry: unknown[]) => Promise.resolve(void recorded.push(entry)) } as unknown as AuditTrail,
       clock,
     );
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

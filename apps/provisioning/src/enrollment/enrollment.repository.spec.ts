@@ -12,7 +12,7 @@ describe('EnrollmentRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     enrollments = new EnrollmentRepository(database.tenants);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

@@ -20,7 +20,7 @@ describe('POST /agents/enroll', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   beforeEach(() => {
     testApp.credentials.settles = true;
@@ -452,5 +452,5 @@ describe('POST /agents/enroll', () => {
     await testApp.nats.start();
     await eventually(async () => expect((await enroll(agent(key))).status).toBe(201), { timeoutMs: 20_000 });
     expect(await devicesOf(orgId)).toHaveLength(1);
-  }, 40_000);
+  });
 });

@@ -31,7 +31,7 @@ describe('an export of devices while other transactions write', () => {
     const service = exportServiceOn(database);
     list = (request) => service.listDevices(request);
     restamps = new RestampRepository(database.worker);
-  }, 60_000);
+  });
   afterEach(() => writers?.stop());
   afterAll(() => database?.stop());
 

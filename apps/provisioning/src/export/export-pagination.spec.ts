@@ -19,7 +19,7 @@ describe('an export', () => {
     database = await ProvisioningTestDatabase.start();
     service = exportServiceOn(database);
     restamps = new RestampRepository(database.worker);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   /** A partner with devices, definitions and records, and changes of them at random. */

@@ -12,7 +12,7 @@ describe('ExportRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     repository = new ExportRepository(database.tenants);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
 

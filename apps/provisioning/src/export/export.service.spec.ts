@@ -15,7 +15,7 @@ describe('ExportService', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   /** A partner with so many imported organizations, a site each. */

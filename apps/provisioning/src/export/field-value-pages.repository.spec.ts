@@ -14,7 +14,7 @@ describe('FieldValuePagesRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     repository = new FieldValuePagesRepository(database.tenants);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

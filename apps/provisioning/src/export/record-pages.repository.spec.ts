@@ -22,7 +22,7 @@ describe('RecordPagesRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     repository = new RecordPagesRepository(database.tenants);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
 

@@ -9,7 +9,7 @@ describe('RestampRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     restamps = new RestampRepository(database.worker);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const setStatus = (orgId: string, status: string) =>

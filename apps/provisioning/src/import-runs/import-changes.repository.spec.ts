@@ -14,7 +14,7 @@ describe('ImportChangesRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     changes = new ImportChangesRepository(database.tenants);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

@@ -21,7 +21,7 @@ describe('ImportRunContentsService', () => {
     const runs = new ImportRunsRepository(tenants, TEST_SECRETS, worker);
     const rows = new ImportRunRowsRepository(tenants);
     contents = new ImportRunContentsService(runs, rows, new ImportChangesRepository(tenants), TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

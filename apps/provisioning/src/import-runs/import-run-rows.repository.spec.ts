@@ -20,7 +20,7 @@ describe('ImportRunRowsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     rows = new ImportRunRowsRepository(database.tenants);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

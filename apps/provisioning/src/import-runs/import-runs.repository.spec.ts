@@ -18,7 +18,7 @@ describe('ImportRunsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     runs = new ImportRunsRepository(database.tenants, TEST_SECRETS, database.worker);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     await database.admin.query('DELETE FROM import_run');

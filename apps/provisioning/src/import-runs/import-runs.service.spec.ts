@@ -14,7 +14,7 @@ describe('/imports', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   async function freshPartner(caps = {}) {

@@ -10,7 +10,7 @@ describe('PurgeImportRunsJob', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     job = new PurgeImportRunsJob(new ImportRunsRepository(database.tenants, TEST_SECRETS, database.worker));
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   interface Given {

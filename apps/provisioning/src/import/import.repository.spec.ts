@@ -13,7 +13,7 @@ describe('ImportRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     repository = new ImportRepository(new OrganizationsRepository(database.tenants, TEST_SECRETS));
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
   const target = () => ({ partnerId, connectionId: null });

@@ -28,7 +28,7 @@ describe('/orgs/import', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const freshPartner = async (caps = {}) => {
@@ -313,7 +313,7 @@ describe('/orgs/import', () => {
       expect(statements.others + statements.messages).toBeLessThan(200);
     });
     expect(await countOf('organization', partnerId)).toBe(999);
-  }, 60_000);
+  });
 
   it('refuses names that are too long once they are composed, on every route', async () => {
     const { client } = await freshPartner();
@@ -362,7 +362,7 @@ describe('/orgs/import', () => {
       tooLong: true,
       fields: ['source', 'slug', 'externalLinks', 'sites'],
     });
-  }, 60_000);
+  });
 
   it('holds no connection for the waiting imports of one partner, and refuses the third unparsed with Retry-After', async () => {
     const busy = await freshPartner({ maxOrganizations: 50_000 });
@@ -408,7 +408,7 @@ describe('/orgs/import', () => {
     expect(refused?.body.code).toBe('rate_limited');
     expect(['2', '3', '4']).toContain(refused?.headers['retry-after']);
     expect((await busy.client.post('/orgs/import', { rows: customers(1) })).status).toBe(200);
-  }, 60_000);
+  });
 
   it('counts the imports of platform administrators for the partner that they name', async () => {
     const { partnerId } = await freshPartner({ maxOrganizations: 5_000 });
@@ -437,7 +437,7 @@ describe('/orgs/import', () => {
     const again = await send();
     expect([again.status, again.body.imported.length]).toEqual([200, 3]);
     expect(again.headers['idempotency-replayed']).toBeUndefined();
-  }, 60_000);
+  });
 
   describe('with an idempotency key', () => {
     const send = (client: Awaited<ReturnType<typeof freshPartner>>['client'], key: string, body: object) =>

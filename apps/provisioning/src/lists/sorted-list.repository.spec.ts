@@ -44,7 +44,7 @@ describe('SortedListRepository', () => {
     for (const name of ['b', 'd', 'a', 'e', 'c']) await database.createSite(partnerId, orgId, name);
     // Rows written within one millisecond are in the order of their random ids.
     await database.admin.query(`UPDATE site SET created_at = now() - strpos('ceadb', name) * interval '1 second'`);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const names = async (page: Partial<SortedPageRequest<'name'>>) => {

@@ -65,7 +65,7 @@ describe('data of MCP', () => {
       siblingDeviceId: await insertDevice(testApp.admin, { partner_id: partnerId, org_id: sibling }),
       scriptId: await createScript({ orgId: sibling }),
     };
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   it('lists devices of the organization alone, page after page, with a total on the first', async () => {

@@ -16,7 +16,7 @@ describe('InitialSchema', () => {
     admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=provisioning' });
     await admin.connect();
     await runMigrations(target());
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await admin?.end();

@@ -37,7 +37,7 @@ describe('EraseOrganizationsJob', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => {
     published = [];

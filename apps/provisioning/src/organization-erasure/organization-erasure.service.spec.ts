@@ -14,7 +14,7 @@ describe('/orgs/organizations/:id/erasure', () => {
     testApp = await ProvisioningTestApp.start();
     partnerId = await testApp.createPartner();
     client = await testApp.clientFor({ partnerId });
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const path = (id: string) => `/orgs/organizations/${id}/erasure`;
@@ -47,7 +47,7 @@ describe('/orgs/organizations/:id/erasure', () => {
       erased: { thing: 2 },
       finishedAt: expect.stringMatching(/Z$/) as unknown,
     });
-  }, 40_000);
+  });
 
   it('accepts one of parallel requests and repeats its response', async () => {
     const { id, slug } = await createDeleted();

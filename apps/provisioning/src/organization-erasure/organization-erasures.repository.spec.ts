@@ -10,7 +10,7 @@ describe('OrganizationErasuresRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     erasures = new OrganizationErasuresRepository(database.worker, database.tenants);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   it('starts a bounded number, oldest first, and each once', async () => {

@@ -10,7 +10,7 @@ import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 let testApp: ProvisioningTestApp;
 beforeAll(async () => {
   testApp = await ProvisioningTestApp.start();
-}, 60_000);
+});
 afterAll(() => testApp?.stop());
 
 const partnerRow = async (id: string) =>

@@ -15,7 +15,7 @@ describe('deletion of organizations', () => {
 
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   beforeEach(async () => {
     partnerId = await testApp.createPartner();

@@ -9,7 +9,7 @@ describe('OrganizationDirectoryRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     directory = new OrganizationDirectoryRepository(database.worker);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   it('returns organizations of several partners, deleted ones included and unknown ones omitted', async () => {

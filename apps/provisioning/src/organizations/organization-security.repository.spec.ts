@@ -8,7 +8,7 @@ describe('OrganizationSecurityRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const save = (orgId: string, partnerId: string, version: number) =>

@@ -20,7 +20,7 @@ describe('settings.security of an organization', () => {
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
     partnerId = await testApp.createPartner();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   beforeEach(async () => {
@@ -142,7 +142,7 @@ describe('settings.security of an organization', () => {
     expect((await create()).status).toBe(503);
     const { rows } = await testApp.admin.query('SELECT id FROM organization WHERE name = $1', [name]);
     expect(rows).toEqual([]);
-  }, 20_000);
+  });
 
   it('asks identity for no policy of an organization that cannot be created', async () => {
     const client = await testApp.clientFor({ partnerId });
@@ -165,7 +165,7 @@ describe('settings.security of an organization', () => {
     const response = await client.patch(path(), { name: 'Renamed', settings: { security: SECURITY } });
     expect([response.status, response.body.code]).toEqual([503, 'service_unavailable']);
     expect((await client.get(path())).body.name).toBe('Customer');
-  }, 20_000);
+  });
 
   it('stores published policies and ignores older ones and those of a foreign organization', async () => {
     const client = await testApp.clientFor({ partnerId });

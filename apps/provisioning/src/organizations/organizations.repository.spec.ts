@@ -17,7 +17,7 @@ describe('OrganizationsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     organizations = new OrganizationsRepository(database.tenants, TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
 

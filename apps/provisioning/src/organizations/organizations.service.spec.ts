@@ -15,7 +15,7 @@ describe('/orgs/organizations', () => {
     orgId = created.body.id;
     foreignId = (await (await testApp.clientFor({ partnerId: other })).post('/orgs/organizations', { name: 'Foreign' }))
       .body.id;
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   it('creates the row and publishes its integration event and audit entry', async () => {

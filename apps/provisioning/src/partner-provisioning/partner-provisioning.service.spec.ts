@@ -20,7 +20,7 @@ describe('PartnerProvisioningService', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');

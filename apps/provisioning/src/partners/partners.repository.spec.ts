@@ -8,7 +8,7 @@ describe('PartnersRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   it('serializes transactions that lock the same partner', async () => {

@@ -16,7 +16,7 @@ describe('PsaConnectionsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     connections = new PsaConnectionsRepository(database.tenants, TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
 

@@ -15,7 +15,7 @@ describe('/psa/connections', () => {
 
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start({ IS_HOSTED: 'false', OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8' });
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   afterEach(() => fake?.stop());
 

@@ -32,7 +32,7 @@ describe('/psa/connections/:id/import', () => {
       OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8',
       GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
     });
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   afterEach(async () => {
     Object.assign(PSA_LIMITS, original);
@@ -123,7 +123,7 @@ describe('/psa/connections/:id/import', () => {
       [500, null],
     ]);
     expect(await countOf('external_link', partnerId)).toBe(2_500);
-  }, 60_000);
+  });
 
   it('annotates each company by what is stored', async () => {
     const { client, preview, commit } = await connect('connectwise', companiesOf(6));

@@ -17,7 +17,7 @@ const secrets = new PsaSecretsRepository();
 
 beforeAll(async () => {
   database = await ProvisioningTestDatabase.start();
-}, 60_000);
+});
 afterAll(() => database?.stop());
 beforeEach(() => database.admin.query('DELETE FROM psa_connection'));
 

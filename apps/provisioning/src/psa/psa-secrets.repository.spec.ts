@@ -10,7 +10,7 @@ describe('PsaSecretsRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => database.admin.query('DELETE FROM psa_connection'));
 

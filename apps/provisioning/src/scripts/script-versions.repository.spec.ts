@@ -23,7 +23,7 @@ describe('ScriptVersionsRepository', () => {
     scripts = new ScriptsRepository(database.tenants, TEST_SECRETS);
     versions = new ScriptVersionsRepository(database.tenants);
     orgId = await database.createOrganization(partnerId);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const create = async (owner: string | null) => {

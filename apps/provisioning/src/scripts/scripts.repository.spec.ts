@@ -31,7 +31,7 @@ describe('ScriptsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     scripts = new ScriptsRepository(database.tenants, TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

@@ -11,7 +11,7 @@ describe('/scripts', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const freshPartner = async (user: FakeUser = {}) => {

@@ -17,7 +17,7 @@ describe('SitesRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     sites = new SitesRepository(database.tenants, TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

@@ -23,7 +23,7 @@ describe('/orgs/sites', () => {
     partnerId = await testApp.createPartner();
     ({ orgId, siteId } = await createSite(partnerId));
     foreign = await createSite(await testApp.createPartner());
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   it('creates the row and publishes its integration event and audit entry', async () => {

@@ -6,8 +6,6 @@ import { DeliveryNotFound } from '../deliveries/delivery.errors.js';
 import { AttemptLogRepository } from './attempt-log.repository.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('AttemptLogRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;
@@ -21,7 +19,7 @@ describe('AttemptLogRepository', () => {
     app = await cluster.start();
     repository = new AttemptLogRepository(app.get(TenantDatabase, { strict: false }));
     [mine, other] = [await cluster.organization(), await cluster.organization()];
-  }, 60_000);
+  });
   afterAll(() => cluster.close(), 30_000);
 
   /** Inserts a delivery whose first attempts failed with 500, 501, ...; the last one is in its own row. */

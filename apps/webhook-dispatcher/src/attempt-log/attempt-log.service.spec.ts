@@ -11,8 +11,6 @@ import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 /** The headers that the connection adds. */
 const OF_THE_CONNECTION = new Set(['host', 'connection', 'content-length']);
 

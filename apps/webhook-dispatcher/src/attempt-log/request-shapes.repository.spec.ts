@@ -5,8 +5,6 @@ import { RequestShapesRepository } from './request-shapes.repository.js';
 import type { RequestShape } from './stored-exchange.mapper.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('RequestShapesRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;

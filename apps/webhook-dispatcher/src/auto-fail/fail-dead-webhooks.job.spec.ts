@@ -12,8 +12,6 @@ import { WebhooksService } from '../webhooks/webhooks.service.js';
 import { FailDeadWebhooksJob } from './fail-dead-webhooks.job.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('failing webhooks by themselves', () => {
   let cluster: DispatcherTestCluster;
   let apps: INestApplication[];
@@ -27,7 +25,7 @@ describe('failing webhooks by themselves', () => {
     mails = cluster.collectMails();
     apps = await Promise.all([cluster.start(), cluster.start()]);
     [app] = apps as [INestApplication];
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     receiver = await FakeReceiver.start();

@@ -6,8 +6,6 @@ import { type BackgroundJobHandler, BackgroundJobsService } from './background-j
 import { QUEUE_PREFIX } from './background-queue.config.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 const logger = { warn: jest.fn(), info: jest.fn(), error: jest.fn() } as unknown as Logger;
 const NOTHING = { waiting: 0, delayed: 0, active: 0, failed: 0 };
 
@@ -18,7 +16,7 @@ describe('BackgroundJobsService', () => {
 
   beforeAll(async () => {
     stores = await startStores();
-  }, 60_000);
+  });
 
   beforeEach(() => {
     started = [];

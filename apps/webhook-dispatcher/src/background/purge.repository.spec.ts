@@ -28,7 +28,7 @@ describe('PurgeRepository', () => {
     app = await cluster.start();
     repository = new PurgeRepository(app.get(WorkerDatabase));
     organization = await cluster.organization();
-  }, 60_000);
+  });
 
   afterAll(() => cluster.close(), 30_000);
 

@@ -6,8 +6,6 @@ import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-
 import type { FakeReceiver } from '../../test/fake-receiver.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('/webhooks/dead-letters', () => {
   const partnerId = randomUUID();
   let service: DispatcherTestApp;

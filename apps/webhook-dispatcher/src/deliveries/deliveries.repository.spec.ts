@@ -12,8 +12,6 @@ import { DeliveriesRepository } from './deliveries.repository.js';
 import { DeliveryNotFound } from './delivery.errors.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('DeliveriesRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;
@@ -28,7 +26,7 @@ describe('DeliveriesRepository', () => {
     app = await cluster.start();
     tenants = app.get(TenantDatabase, { strict: false });
     repository = new DeliveriesRepository(tenants);
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     [mine, other] = [await cluster.organization(), await cluster.organization()];

@@ -6,8 +6,6 @@ import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-
 import type { Responder, FakeReceiver } from '../../test/fake-receiver.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('the history of deliveries', () => {
   const partnerId = randomUUID();
   let service: DispatcherTestApp;

@@ -11,8 +11,6 @@ const NEW_ORGANIZATION = `
   values (gen_random_uuid(), gen_random_uuid(), 'O', 'o', 'active', 1) returning partner_id, org_id`;
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('the schema', () => {
   let stores: Stores;
   let database: TestDatabase<typeof SCHEMA>;
@@ -23,7 +21,7 @@ describe('the schema', () => {
     database = await stores.createDatabase([SCHEMA]);
     admin = new pg.Client({ connectionString: database.adminUrl, options: `-c search_path=${SCHEMA}` });
     await admin.connect();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await admin.end();
@@ -81,7 +79,7 @@ describe('the schema', () => {
     expect((await tables()).filter((name) => name !== 'rmm_migration' && name !== 'rmm_partition_rule')).toEqual([]);
     await runMigrations(target());
     expect((await tables()).sort()).toEqual(up.sort());
-  }, 60_000);
+  });
 
   it('has row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(executor(), SCHEMA)).toEqual([]);

@@ -8,8 +8,6 @@ import { DispatcherTestCluster, type Organization } from '../../test/dispatcher-
 import { OrganizationEraserRepository } from './organization-eraser.repository.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 const TABLES = [
   'webhook',
   'webhook_counter',
@@ -29,7 +27,7 @@ describe('OrganizationEraserRepository', () => {
   beforeAll(async () => {
     cluster = await DispatcherTestCluster.open();
     app = await cluster.start();
-  }, 60_000);
+  });
   afterAll(() => cluster.close(), 30_000);
 
   /** An organization with a webhook, a deleted one, and three deliveries of each with attempts, bodies and dead letters. */

@@ -9,8 +9,6 @@ import { isSignedWith, type Received } from '../../test/fake-receiver.js';
 import { EVENTS_DURABLE } from '../intake/event-intake.consumer.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 const PREFIX = 'partner-webhooks';
 const SECRET = 'a secret of the partner';
 

@@ -6,8 +6,6 @@ import { PartitionLeaseManagerService } from '../replicas/partition-lease-manage
 import { QueuesRepository } from './queues.repository.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 /** The first and the last id in the order of the index. */
 const [FIRST, LAST] = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-bfff-ffffffffffff'];
 
@@ -22,7 +20,7 @@ describe('QueuesRepository', () => {
     app = await cluster.start();
     repository = new QueuesRepository(app.get(WorkerDatabase));
     organization = await cluster.organization();
-  }, 60_000);
+  });
 
   afterEach(() => cluster.rows('truncate delivery, dead_letter'));
   afterAll(() => cluster.close(), 30_000);

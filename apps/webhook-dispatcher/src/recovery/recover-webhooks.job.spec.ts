@@ -13,8 +13,6 @@ import { RecoverWebhooksJob } from './recover-webhooks.job.js';
 import { RecoveryService } from './recovery.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 const SINCE = () => ({ since: new Date(Date.now() - 3_600_000) });
 
 describe('RecoverWebhooksJob', () => {
@@ -27,7 +25,7 @@ describe('RecoverWebhooksJob', () => {
   beforeAll(async () => {
     cluster = await DispatcherTestCluster.open({ logins: true });
     apps = await Promise.all([cluster.start(), cluster.start()]);
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     receiver = await FakeReceiver.start();

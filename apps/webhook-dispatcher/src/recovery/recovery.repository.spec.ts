@@ -10,8 +10,6 @@ import {
 import { cursorBefore, type HistoryCursor, RecoveryRepository } from './recovery.repository.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 const NOON = new Date(Date.now() - 3_600_000);
 const AHEAD = new Date(Date.now() + 600_000);
 
@@ -30,7 +28,7 @@ describe('RecoveryRepository', () => {
     tenants = app.get(TenantDatabase, { strict: false });
     worker = app.get(WorkerDatabase);
     repository = new RecoveryRepository(worker);
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     mine = await cluster.organization();

@@ -7,8 +7,6 @@ import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-
 import type { FakeReceiver } from '../../test/fake-receiver.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 const HOUR_AGO = () => new Date(Date.now() - 3_600_000).toISOString();
 
 describe('POST /webhooks/:id/recover', () => {

@@ -13,7 +13,7 @@ describe('PartitionLeaseManagerService', () => {
 
   beforeAll(async () => {
     cluster = await DispatcherTestCluster.open();
-  }, 60_000);
+  });
   beforeEach(() => (apps = []));
   afterEach(async () => {
     for (const app of apps) await cluster.stop(app);

@@ -7,8 +7,6 @@ import { PartitionLeaseManagerService } from './partition-lease-manager.service.
 import { PartitionLeasesRepository } from './partition-leases.repository.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('PartitionLeasesRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;
@@ -20,7 +18,7 @@ describe('PartitionLeasesRepository', () => {
     app = await cluster.start();
     await app.get(PartitionLeaseManagerService).abandon(); // the rows are those of the spec
     repository = new PartitionLeasesRepository(app.get(WorkerDatabase));
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     sessions = [];

@@ -5,8 +5,6 @@ import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
 import { ReplicaSignalsService } from './replica-signals.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('ReplicaSignalsService', () => {
   let cluster: DispatcherTestCluster;
   let apps: INestApplication[];
@@ -14,7 +12,7 @@ describe('ReplicaSignalsService', () => {
   beforeAll(async () => {
     cluster = await DispatcherTestCluster.open({ logins: true });
     apps = await Promise.all([cluster.start(), cluster.start()]);
-  }, 60_000);
+  });
   afterAll(() => cluster.close(), 30_000);
 
   /** A second signal service of each replica; the handlers count what they receive. */

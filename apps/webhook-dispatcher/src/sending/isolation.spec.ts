@@ -31,7 +31,7 @@ describe('isolation', () => {
 
   beforeAll(async () => {
     cluster = await DispatcherTestCluster.open({ logins: true });
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     [noisy, quiet] = await Promise.all([FakeReceiver.start(), FakeReceiver.start()]);

@@ -5,8 +5,6 @@ import { FakeReceiver } from '../../test/fake-receiver.js';
 import { SenderService } from './sender.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 const EVENTS = 60;
 
 describe('the statements of the sender', () => {
@@ -18,12 +16,12 @@ describe('the statements of the sender', () => {
     cluster = await DispatcherTestCluster.open();
     receiver = await FakeReceiver.start();
     app = await cluster.start();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await receiver.stop();
     await cluster.close();
-  }, 30_000);
+  });
 
   /** Rows of deliveries that were read one after the other, and look-ups by an index. */
   const reads = async () => {

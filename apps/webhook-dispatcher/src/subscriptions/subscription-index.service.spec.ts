@@ -13,8 +13,6 @@ import { SubscriptionIndexService } from './subscription-index.service.js';
 const URL_A = 'http://127.0.0.1:9/a';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('SubscriptionIndexService', () => {
   let cluster: DispatcherTestCluster;
   let here: INestApplication;
@@ -24,7 +22,7 @@ describe('SubscriptionIndexService', () => {
   beforeAll(async () => {
     cluster = await DispatcherTestCluster.open();
     [here, there] = await Promise.all([cluster.start(), cluster.start()]);
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     organization = await cluster.organization();

@@ -7,8 +7,6 @@ import { SubscriptionIndexService } from './subscription-index.service.js';
 import { SubscriptionsRepository } from './subscriptions.repository.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('SubscriptionsRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;
@@ -19,7 +17,7 @@ describe('SubscriptionsRepository', () => {
     cluster = await DispatcherTestCluster.open({ logins: true });
     receiver = await FakeReceiver.start();
     app = await cluster.start();
-  }, 60_000);
+  });
 
   beforeEach(async () => {
     organization = await cluster.organization();
@@ -29,7 +27,7 @@ describe('SubscriptionsRepository', () => {
   afterAll(async () => {
     await receiver.stop();
     await cluster.close();
-  }, 30_000);
+  });
 
   const setOrganization = (assignment: string) =>
     cluster.rows(`update organization_directory set ${assignment} where org_id = $1`, [organization.orgId]);

@@ -26,8 +26,6 @@ const STANDARD = [
 ];
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('custom headers on the wire', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;
@@ -39,12 +37,12 @@ describe('custom headers on the wire', () => {
     app = await cluster.start();
     receiver = await FakeReceiver.start();
     organization = await cluster.organization();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await receiver.stop();
     await cluster.close();
-  }, 30_000);
+  });
 
   /** Returns the header lines of a request to a webhook with these headers in its row. */
   const linesOf = async (headers: WebhookHeader[], url = receiver.url) => {

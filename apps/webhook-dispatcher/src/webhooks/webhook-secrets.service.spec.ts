@@ -15,8 +15,6 @@ import { MASK } from './webhook-masking.policy.js';
 import { WebhooksService } from './webhooks.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
-jest.setTimeout(60_000);
-
 describe('POST /webhooks/:id/rotate-secret', () => {
   let service: DispatcherTestApp;
   let cluster: DispatcherTestCluster;

@@ -15,8 +15,6 @@ import type { Caller } from '../callers/caller.js';
 import { CurrentCaller } from '../callers/current-caller.decorator.js';
 import { Public, SignedIn, SkipFallbackAudit } from '../route-access/route-access.decorator.js';
 
-jest.setTimeout(60_000);
-
 class NotYours extends ForbiddenError {
   override code = 'permission_not_delegable';
 }

@@ -17,8 +17,6 @@ import { userCaller } from '../../test/callers.js';
 import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { OrganizationDirectory } from './organization-directory.service.js';
 
-jest.setTimeout(60_000);
-
 /** Organizations that provisioning owns. */
 const owned = new Map<string, OrganizationState>();
 let asked = 0;

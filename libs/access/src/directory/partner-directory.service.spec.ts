@@ -15,8 +15,6 @@ import { TENANT_LISTENER } from '../access.tokens.js';
 import { PartnerDirectoryRepository } from './partner-directory.repository.js';
 import { PartnerDirectory } from './partner-directory.service.js';
 
-jest.setTimeout(60_000);
-
 const owned = new Map<string, PartnerState>();
 const changed: string[] = [];
 let isDown = false;

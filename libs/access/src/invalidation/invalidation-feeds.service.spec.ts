@@ -71,5 +71,5 @@ describe('InvalidationFeeds', () => {
     await nats.kill();
     await nats.start();
     await eventually(() => expect(gaps).toEqual([...FEEDS]), { timeoutMs: 20_000 });
-  }, 30_000);
+  });
 });

@@ -2,8 +2,6 @@ import { HealthRegistry, Logger, RedisConnections, UnavailableError } from '@rmm
 import { startStores, type Stores } from '@rmm/testing-services';
 import { KeyWindow, WINDOW_SECONDS, type KeyWindowResult } from './key-window.service.js';
 
-jest.setTimeout(60_000);
-
 let stores: Stores;
 let redis: RedisConnections;
 let window: KeyWindow;

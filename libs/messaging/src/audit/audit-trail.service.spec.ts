@@ -20,7 +20,7 @@ describe('AuditTrail', () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
     audit = app.get(AuditTrail);
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
 
   const bodies = async (stream: string) => (await storedMessages(testApp.connection, stream)).map(({ body }) => body);

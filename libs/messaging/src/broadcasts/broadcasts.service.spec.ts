@@ -16,7 +16,7 @@ describe('Broadcasts', () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
     broadcasts = app.get(Broadcasts);
-  }, 60_000);
+  });
   beforeEach(() => (subscriptions = []));
   afterEach(() => subscriptions.forEach((subscription) => subscription.unsubscribe()));
   afterAll(() => testApp.stop(), 30_000);
@@ -76,5 +76,5 @@ describe('Broadcasts', () => {
     await eventually(() => expect(app.get(NatsLink).isConnected).toBe(true), { timeoutMs: 20_000 });
     publish('now');
     await eventually(() => expect(received).toEqual(['now']));
-  }, 40_000);
+  });
 });

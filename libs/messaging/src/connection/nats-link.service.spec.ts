@@ -21,7 +21,7 @@ describe('NatsLink with a frozen server', () => {
     nats = await stores.nats({ logins: true });
     asking = new NatsLink({ url: nats.urlFor('provisioning'), name: 'provisioning' });
     await asking.open();
-  }, 60_000);
+  });
   afterAll(async () => {
     await asking.close();
     await stores.stop();

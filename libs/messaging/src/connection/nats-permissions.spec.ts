@@ -121,7 +121,7 @@ describe('NATS permissions', () => {
       })();
     }
     await ensureStreams(as('fleet'));
-  }, 60_000);
+  });
   afterAll(async () => {
     await Promise.all([...links.map((link) => link.close()), ...[...connections.values()].map((each) => each.close())]);
     await stores.stop();

@@ -11,7 +11,7 @@ describe('DeadLettersRepository', () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
     repository = app.get(DeadLettersRepository);
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
   beforeEach(() => testApp.admin.query('delete from dead_letter_message'));
 

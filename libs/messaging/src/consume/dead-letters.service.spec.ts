@@ -14,7 +14,7 @@ describe('DeadLettersService', () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
     letters = app.get(DeadLettersService);
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
   beforeEach(() => {
     consumer = `spec-${randomUUID()}`;

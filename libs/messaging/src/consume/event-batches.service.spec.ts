@@ -13,7 +13,7 @@ describe('EventBatches', () => {
   beforeAll(async () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
 
   async function publish(count: number, type = 'device.online'): Promise<string[]> {

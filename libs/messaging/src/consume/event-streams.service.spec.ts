@@ -14,7 +14,7 @@ describe('EventStreams', () => {
   beforeAll(async () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
 
   async function publish(count: number, type: string): Promise<string[]> {
@@ -103,7 +103,7 @@ describe('EventStreams', () => {
     expect(received.every(({ deliveries }) => deliveries === 1)).toBe(true);
     await eventually(async () => expect(await unsettled('streams-d')).toBe(0));
     await subscription.stop();
-  }, 30_000);
+  });
 
   it('leaves out messages that have left the stream, and gives back what waits when it stops', async () => {
     const ids = await publish(4, 'device.deleted');

@@ -27,7 +27,7 @@ describe('Inbox', () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
     inbox = app.get(Inbox);
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
 
   it('returns the result of the work once, and undefined when the message is delivered again', async () => {

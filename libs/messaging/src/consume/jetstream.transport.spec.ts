@@ -83,7 +83,7 @@ describe('JetStreamServer', () => {
     testApp = await startMessagingTestApp();
     const policy = { maxDeliveries: 3, backoffMs: [20] };
     app = await testApp.startService({ controllers: [SpecConsumer], messaging: { policy } });
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
 
   const envelope = (over: Partial<Envelope<SpecData>> = {}): Envelope<SpecData> => ({
@@ -228,5 +228,5 @@ describe('JetStreamServer', () => {
     await publish(second);
     await ensureStreams(testApp.connection, { durables: SPEC_DURABLES });
     await eventually(() => expect(seen.some(({ id }) => id === second.id)).toBe(true), { timeoutMs: 20_000 });
-  }, 60_000);
+  });
 });

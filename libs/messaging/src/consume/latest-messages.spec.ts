@@ -39,7 +39,7 @@ describe('LatestMessages', () => {
   afterAll(async () => {
     await link.close();
     await testApp.stop();
-  }, 30_000);
+  });
 
   it('returns the newest messages of a subject, newest first', async () => {
     const found = await latest.read(alertsOf(crowded), 5, null);

@@ -21,12 +21,12 @@ describe('StoredMessages', () => {
     const published = [];
     for (let n = 0; n < 10; n += 1) published.push(await jetstream.publish(subject, `message ${n}`));
     first = published[0].seq;
-  }, 60_000);
+  });
   afterAll(async () => {
     stored.stop();
     await link.close();
     await testApp.stop();
-  }, 30_000);
+  });
 
   const readRun = async (seq: number, count: number) => {
     const texts: Record<number, string> = {};

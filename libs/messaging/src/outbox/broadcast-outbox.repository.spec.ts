@@ -13,7 +13,7 @@ describe('BroadcastOutboxRepository', () => {
     app = await testApp.startService();
     await app.get(BroadcastRelay).stop(); // its rows are those of the spec
     repository = new BroadcastOutboxRepository(workerOf(app));
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
   beforeEach(() => testApp.admin.query('delete from outbox_broadcast'));
 

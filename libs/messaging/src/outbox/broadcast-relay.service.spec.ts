@@ -32,7 +32,7 @@ describe('BroadcastRelay', () => {
     app = await testApp.startService();
     app.get(Broadcasts).subscribe('access.changed', ({ data }) => void received.push(data.reason));
     await testApp.connection.flush();
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
   beforeEach(() => void received.splice(0));
 
@@ -57,7 +57,7 @@ describe('BroadcastRelay', () => {
     expect(await count('outbox')).toBe(1_201);
     await ensureStreams(testApp.connection);
     await eventually(async () => expect(await count('outbox')).toBe(0), { timeoutMs: 20_000 });
-  }, 40_000);
+  });
 
   it('sends the rows of a relay that died once their lease has expired', async () => {
     await testApp.admin.query(
@@ -79,5 +79,5 @@ describe('BroadcastRelay', () => {
     expect(await count('outbox_broadcast')).toBe(1);
     await testApp.nats.start();
     await eventually(async () => expect(await count('outbox_broadcast')).toBe(0), { timeoutMs: 20_000 });
-  }, 40_000);
+  });
 });

@@ -31,7 +31,7 @@ describe('OutboxRelay', () => {
   beforeAll(async () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService({ messaging: { relay: { batchSize: 50, leaseMs: 3_000, pollMs: 200 } } });
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
   beforeEach(async () => {
     const manager = await testApp.connection.jetstreamManager();
@@ -64,7 +64,7 @@ describe('OutboxRelay', () => {
     expect(Object.keys(found).sort()).toEqual([...aggregates].sort());
     for (const versions of Object.values(found)) expect(versions).toEqual(expected);
     await Promise.all(others.map((other) => other.close()));
-  }, 40_000);
+  });
 
   it('delays an aggregate whose message the stream refuses and publishes the others', async () => {
     const [stuck, free] = [randomUUID(), randomUUID()];
@@ -79,7 +79,7 @@ describe('OutboxRelay', () => {
     await testApp.admin.query('delete from outbox where length(payload) >= 300000');
     await drained();
     expect(await versionsByAggregate()).toEqual({ [free]: [1], [stuck]: [2] });
-  }, 30_000);
+  });
 
   it('publishes rows leased by a dead relay once the lease has expired', async () => {
     const aggregate = randomUUID();
@@ -92,7 +92,7 @@ describe('OutboxRelay', () => {
     await testApp.admin.query(`update outbox_lease set leased_until = now() where $1 = any(aggregates)`, [aggregate]);
     await drained();
     expect(await versionsByAggregate()).toEqual({ other: [1], [aggregate]: [1] });
-  }, 30_000);
+  });
 
   it('publishes rows committed by another process without a wake-up call', async () => {
     await testApp.admin.query(
@@ -114,7 +114,7 @@ describe('OutboxRelay', () => {
     const found = await eventually(versionsByAggregate);
     expect(found.a).toEqual(Array.from({ length: 61 }, (_, n) => n));
     expect(Object.keys(found)).toHaveLength(61);
-  }, 60_000);
+  });
 
   it('is not ready while the storage of the streams is used up, and publishes every row when there is room', async () => {
     const full = await startMessagingTestApp({ maxStorageBytes: 2 * 1_048_576 });
@@ -148,7 +148,7 @@ describe('OutboxRelay', () => {
     } finally {
       await full.stop();
     }
-  }, 90_000);
+  });
 
   it('drops empty partitions of past days and keeps those with rows', async () => {
     for (const day of ['2026-01-01', '2026-01-02']) {
@@ -172,5 +172,5 @@ describe('OutboxRelay', () => {
     expect(rows).toEqual([{ empty: null, filled: true }]);
     await testApp.admin.query(`delete from outbox_lease`);
     await drained();
-  }, 30_000);
+  });
 });

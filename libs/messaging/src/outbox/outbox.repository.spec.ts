@@ -14,7 +14,7 @@ describe('OutboxRepository', () => {
     app = await testApp.startService();
     await app.get(OutboxRelay).stop(); // its rows are those of the spec
     repository = new OutboxRepository(workerOf(app));
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
   beforeEach(() => testApp.admin.query('delete from outbox; delete from outbox_lease'));
 

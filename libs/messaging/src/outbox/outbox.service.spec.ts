@@ -39,7 +39,7 @@ describe('Outbox', () => {
   beforeAll(async () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
 
   const bodies = async (stream: string) => (await storedMessages(testApp.connection, stream)).map(({ body }) => body);

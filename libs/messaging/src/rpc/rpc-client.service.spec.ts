@@ -120,7 +120,7 @@ describe('RpcClient', () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService({ controllers: [SpecController] });
     client = app.get(RpcClient);
-  }, 60_000);
+  });
   afterAll(() => testApp.stop(), 30_000);
 
   const failureOf = (call: Promise<unknown>) =>
@@ -239,5 +239,5 @@ describe('RpcClient', () => {
     });
     await testApp.nats.start();
     await eventually(async () => expect((await client.call(ECHO, { text: 'back' })).text).toBe('back'));
-  }, 30_000);
+  });
 });

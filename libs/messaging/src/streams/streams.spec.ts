@@ -11,11 +11,11 @@ describe('ensureStreams', () => {
     stores = await startStores();
     nats = await stores.nats();
     connection = await connect(natsOptions(nats.adminUrl, 'spec'));
-  }, 60_000);
+  });
   afterAll(async () => {
     await connection.close();
     await stores.stop();
-  }, 30_000);
+  });
 
   const withInfo = (info: object) =>
     Object.create(connection, { info: { value: { ...connection.info, ...info } } }) as NatsConnection;
@@ -93,5 +93,5 @@ describe('NatsLink', () => {
     expect(changes).toContain('back');
     await link.close();
     await stores.stop();
-  }, 60_000);
+  });
 });

@@ -3,8 +3,6 @@ import { eventually } from '@rmm/testing-services';
 import { type Fleet, partner, partnerA, startFleet } from '../../test/fixture.js';
 import { DatabaseConnectionLost, DatabaseTooBusy } from './database.errors.js';
 
-jest.setTimeout(60_000);
-
 const QUICKLY_MS = 3_000;
 
 describe('database outage', () => {

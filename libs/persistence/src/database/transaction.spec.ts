@@ -10,8 +10,6 @@ import {
 } from './database.errors.js';
 import type { SqlExecutor } from './sql-executor.js';
 
-jest.setTimeout(60_000);
-
 describe('transaction', () => {
   let fleet: Fleet;
   const me = partner(partnerA);

@@ -8,7 +8,7 @@ describe('IdempotencyRepository', () => {
 
   beforeAll(async () => {
     fixture = await startIdempotency();
-  }, 60_000);
+  });
   afterAll(() => fixture.stop());
 
   it('finds a response until it expires, and replaces an expired one', async () => {

@@ -18,7 +18,7 @@ describe('Idempotency', () => {
 
   beforeAll(async () => {
     fixture = await startIdempotency();
-  }, 60_000);
+  });
   afterAll(() => fixture.stop());
 
   const once = <T>(

@@ -7,8 +7,6 @@ import { loginRoles } from './login-roles.js';
 import { migrateFromEnvironment } from './migrate-from-environment.js';
 import { revertMigrations, runMigrations } from './migrations-runner.service.js';
 
-jest.setTimeout(60_000);
-
 class CountRuns1700000001000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await q.query('create table ran (at timestamptz not null default clock_timestamp())');

@@ -3,8 +3,6 @@ import { startStores, type Stores, type TestDatabase } from '@rmm/testing-servic
 import { optionsFor, query, SCHEMA } from '../../test/fixture.js';
 import { Databases, openDatabases, type PersistenceConfig, StartRefused } from './databases.service.js';
 
-jest.setTimeout(60_000);
-
 describe('Databases', () => {
   let stores: Stores;
   let database: TestDatabase<typeof SCHEMA>;

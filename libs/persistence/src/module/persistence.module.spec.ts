@@ -7,8 +7,6 @@ import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { PersistenceModule } from './persistence.module.js';
 
-jest.setTimeout(60_000);
-
 const METRICS = { provide: MetricsRegistry, useFactory: () => new MetricsRegistry('provisioning') };
 
 @Module({ providers: [HealthRegistry, METRICS], exports: [HealthRegistry, MetricsRegistry] })

@@ -4,8 +4,6 @@ import { Cursors } from './cursors.js';
 import { keysetPage } from './keyset-page.js';
 import { listPage } from './list-page.js';
 
-jest.setTimeout(60_000);
-
 describe('a byte budget', () => {
   let fleet: Fleet;
   const cursors = new Cursors('k'.repeat(32));

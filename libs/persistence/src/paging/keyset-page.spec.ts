@@ -2,8 +2,6 @@ import { type Fleet, noTenant, orgA1, partner, partnerA, partnerB, startFleet } 
 import { Cursors, type CursorBinding, InvalidCursor } from './cursors.js';
 import { keysetPage, type KeysetQuery } from './keyset-page.js';
 
-jest.setTimeout(60_000);
-
 describe('keysetPage', () => {
   let fleet: Fleet;
   const me = partner(partnerA);

@@ -11,8 +11,6 @@ import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { PartitionMaintenanceJob } from './partition-maintenance.job.js';
 import { noLongerPartitioned, partitionedByTime } from './partitioned-by-time.js';
 
-jest.setTimeout(60_000);
-
 class AddDeliveries1700000000000 implements MigrationInterface {
   async up(q: QueryRunner): Promise<void> {
     await q.query(`

@@ -16,8 +16,6 @@ import {
 } from '../../test/fixture.js';
 import type { HasTenant } from './tenant-context.js';
 
-jest.setTimeout(60_000);
-
 describe('TenantDatabase', () => {
   let fleet: Fleet;
 

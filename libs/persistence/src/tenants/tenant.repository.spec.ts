@@ -23,8 +23,6 @@ import type { HasTenant } from './tenant-context.js';
 import type { TenantDatabase, TenantTransaction } from './tenant-database.service.js';
 import { TenantRepository, type Condition, type QueryShape, type Source, type Where } from './tenant.repository.js';
 
-jest.setTimeout(60_000);
-
 class DeviceNotFound extends Error {}
 
 const cursors = new Cursors('k'.repeat(32));

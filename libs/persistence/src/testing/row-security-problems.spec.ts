@@ -1,8 +1,6 @@
 import { type Fleet, SCHEMA, startFleet } from '../../test/fixture.js';
 import { rowSecurityProblems } from './row-security-problems.js';
 
-jest.setTimeout(60_000);
-
 const SERVICE = `rmm_test_${SCHEMA}_service`;
 const WORKER = `rmm_test_${SCHEMA}_worker`;
 

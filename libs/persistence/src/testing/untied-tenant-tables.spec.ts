@@ -1,8 +1,6 @@
 import { type Fleet, SCHEMA, startFleet } from '../../test/fixture.js';
 import { untiedTenantTables } from './untied-tenant-tables.js';
 
-jest.setTimeout(60_000);
-
 describe('untiedTenantTables', () => {
   let fleet: Fleet;
 

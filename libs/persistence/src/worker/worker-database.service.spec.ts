@@ -5,7 +5,7 @@ describe('WorkerDatabase', () => {
 
   beforeAll(async () => {
     fleet = await startFleet({ serviceMax: 1, workerMax: 1 });
-  }, 60_000);
+  });
   afterAll(() => fleet.stop());
 
   it('reads the rows of all tenants', async () => {

@@ -44,7 +44,7 @@ describe('RedisConnections', () => {
     await proxy.open();
     await eventually(() => redis.use((shared) => shared.set('a', '1')), { timeoutMs: 10_000 });
     expect(logged.join()).toContain('Redis connection is back');
-  }, 20_000);
+  });
 
   it('passes errors of the domain on', async () => {
     await expect(redis.use(() => Promise.reject(new ConflictError()))).rejects.toBeInstanceOf(ConflictError);
@@ -55,7 +55,7 @@ describe('RedisConnections', () => {
     const waiting = redis.duplicate().ping();
     await proxy.open();
     expect(await waiting).toBe('PONG');
-  }, 20_000);
+  });
 
   it('closes every connection at shutdown', async () => {
     const duplicate = redis.duplicate();

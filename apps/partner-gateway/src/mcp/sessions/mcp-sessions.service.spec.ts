@@ -21,7 +21,7 @@ describe('McpSessions', () => {
   beforeAll(async () => {
     stores = await startStores();
     connections = [];
-  }, 60_000);
+  });
   afterAll(async () => {
     for (const redis of connections) await redis.onApplicationShutdown();
     await stores.stop();

@@ -23,7 +23,7 @@ describe('ReportsRepository', () => {
     reports = new ReportsRepository(database.tenants);
     partnerId = randomUUID();
     orgId = await database.createOrganization(partnerId);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const agentOf = (deviceId: string, of = orgId): AgentCaller =>

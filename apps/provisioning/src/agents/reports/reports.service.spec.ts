@@ -20,7 +20,7 @@ describe('PUT /agents/:id/hardware, software, disks, network, management/posture
     partnerId = await testApp.createPartner();
     const client = await testApp.clientFor({ partnerId });
     orgId = (await client.post('/orgs/organizations', { name: 'Acme' })).body.id;
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const enrolled = async (more: object = {}) => {

@@ -12,7 +12,7 @@ describe('ContactImportRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

@@ -17,7 +17,7 @@ describe('/orgs/contacts/import', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   async function freshPartner() {

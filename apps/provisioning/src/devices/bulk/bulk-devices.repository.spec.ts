@@ -12,7 +12,7 @@ describe('BulkDevicesRepository', () => {
     database = await ProvisioningTestDatabase.start();
     partnerId = randomUUID();
     orgId = await database.createOrganization(partnerId);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const lock = (ids: string[], caller = partnerCaller(partnerId)) =>

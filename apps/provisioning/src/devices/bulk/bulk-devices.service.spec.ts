@@ -14,7 +14,7 @@ describe('/devices/bulk', () => {
 
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start({ GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' });
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   beforeEach(async () => {
     partnerId = await testApp.createPartner();

@@ -19,7 +19,7 @@ describe('PATCH /devices/:id', () => {
     orgId = (await client.post('/orgs/organizations', { name: 'Acme' })).body.id;
     siteIds = [];
     for (const name of ['A', 'B']) siteIds.push((await client.post('/orgs/sites', { orgId, name })).body.id);
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const insert = (values: object = {}) =>

@@ -9,7 +9,7 @@ describe('CustomFieldsRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   it('sets and removes fields, keeps the others and raises the version', async () => {

@@ -47,7 +47,7 @@ describe('/devices/:id/custom-fields', () => {
     const probe = key(['devices:read']);
     const id = await device();
     await eventually(async () => expect((await testApp.withKey(probe, 'get', pathOf(id))).status).toBe(200));
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   describe('with a key', () => {

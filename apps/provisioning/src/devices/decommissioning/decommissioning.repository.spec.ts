@@ -13,7 +13,7 @@ describe('DecommissioningRepository', () => {
     database = await ProvisioningTestDatabase.start();
     partnerId = randomUUID();
     orgId = await database.createOrganization(partnerId);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const lock = (id: string, caller = partnerCaller(partnerId)) =>

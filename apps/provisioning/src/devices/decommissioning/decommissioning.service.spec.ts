@@ -16,7 +16,7 @@ describe('DELETE /devices/:id', () => {
     partnerId = await testApp.createPartner({ maxDevices: 2 });
     client = await testApp.clientFor({ partnerId });
     orgId = (await client.post('/orgs/organizations', { name: 'Acme' })).body.id;
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   beforeEach(async () => {
     await testApp.admin.query('DELETE FROM device');

@@ -14,7 +14,7 @@ describe('device duplicates', () => {
 
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   beforeEach(async () => {
     partnerId = await testApp.createPartner();

@@ -20,7 +20,7 @@ describe('DeviceGroupsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     groups = new DeviceGroupsRepository(database.tenants, TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

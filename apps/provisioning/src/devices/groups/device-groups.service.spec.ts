@@ -30,7 +30,7 @@ describe('/orgs/device-groups', () => {
     };
     partnerId = await testApp.createPartner();
     client = await testApp.clientFor({ partnerId });
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   beforeEach(async () => {
     orgId = (await client.post('/orgs/organizations', { name: `Acme ${randomUUID()}` })).body.id;

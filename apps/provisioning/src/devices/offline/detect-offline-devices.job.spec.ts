@@ -11,7 +11,7 @@ describe('DetectOfflineDevicesJob', () => {
     testApp = await ProvisioningTestApp.start();
     partnerId = await testApp.createPartner();
     orgId = (await (await testApp.clientFor({ partnerId })).post('/orgs/organizations', { name: 'Acme' })).body.id;
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const eventsOf = (deviceId: string) =>

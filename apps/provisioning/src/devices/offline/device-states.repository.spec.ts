@@ -15,7 +15,7 @@ describe('DeviceStatesRepository', () => {
     states = new DeviceStatesRepository(database.worker);
     partnerId = randomUUID();
     orgId = await database.createOrganization(partnerId);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const secondsAgo = (seconds: number) => new Date(Date.now() - seconds * 1_000);

@@ -24,7 +24,7 @@ describe('PostureRepository', () => {
     database = await ProvisioningTestDatabase.start();
     posture = new PostureRepository(database.tenants);
     reports = new ReportsRepository(database.tenants);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

@@ -26,7 +26,7 @@ describe('GET /devices/management-posture', () => {
     await client.post('/orgs/sites', { orgId, name: 'Store' }); // with one site alone it would be that of every device
     deviceId = (await enrolled({ siteId })).deviceId;
     await enrolled({ categories: null });
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   /** Enrolls a device whose agent reports one tool, unless `categories` is null. */

@@ -17,7 +17,7 @@ describe('/devices/provision', () => {
     client = await testApp.clientFor({ partnerId });
     orgId = (await client.post('/orgs/organizations', { name: 'Acme' })).body.id;
     siteId = (await client.post('/orgs/sites', { orgId, name: 'A' })).body.id;
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const bodyOf = (more: object = {}) => ({ orgId, siteId, hostname: randomUUID(), osType: 'windows', ...more });

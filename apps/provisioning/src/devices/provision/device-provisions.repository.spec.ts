@@ -16,7 +16,7 @@ describe('DeviceProvisionsRepository', () => {
     const partnerId = randomUUID();
     owner = { partnerId, orgId: await database.createOrganization(partnerId) };
     caller = partnerCaller(partnerId);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   const create = async (tokenHash: Buffer, minutes = 5) => {

@@ -18,7 +18,7 @@ describe('POST /devices/:id/rotate-agent-token', () => {
     partnerId = await testApp.createPartner();
     client = await testApp.clientFor({ partnerId });
     orgId = (await client.post('/orgs/organizations', { name: 'Acme' })).body.id;
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const device = async (values: object = {}) => {

@@ -13,7 +13,7 @@ describe('AgentTokenRotationsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     rotations = new AgentTokenRotationsRepository(database.worker);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     const partnerId = randomUUID();

@@ -36,7 +36,7 @@ describe('the consumer of records', () => {
     partnerId = await testApp.createPartner();
     const client = await testApp.clientFor({ partnerId });
     orgId = (await client.post('/orgs/organizations', { name: 'Acme' })).body.id as string;
-  }, 60_000);
+  });
   afterAll(async () => {
     await publisher?.close();
     await testApp?.stop();

@@ -11,7 +11,7 @@ describe('ExportRecordsRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();

@@ -20,7 +20,7 @@ describe('ExportRecordsService', () => {
     partnerId = await testApp.createPartner();
     const client = await testApp.clientFor({ partnerId });
     orgId = (await client.post('/orgs/organizations', { name: 'Acme' })).body.id as string;
-  }, 60_000);
+  });
   afterAll(async () => {
     await publisher?.close();
     await testApp?.stop();

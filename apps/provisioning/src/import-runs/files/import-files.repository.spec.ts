@@ -14,7 +14,7 @@ describe('ImportFilesRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     files = new ImportFilesRepository(database.tenants);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => (key = { runId: randomUUID(), partnerId: randomUUID() }));
 

@@ -14,7 +14,7 @@ describe('ImportJournalRepository', () => {
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(() => (partnerId = randomUUID()));
 

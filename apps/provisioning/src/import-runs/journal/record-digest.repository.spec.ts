@@ -23,7 +23,7 @@ describe('digests of records', () => {
       [partnerId, orgId],
     );
     ids.contact = rows[0]?.id ?? '';
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
 
   async function digestOf(table: Table): Promise<string> {

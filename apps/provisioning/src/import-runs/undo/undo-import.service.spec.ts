@@ -23,7 +23,7 @@ describe('POST /imports/:id/undo', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   async function freshPartner(caps = {}) {
@@ -204,7 +204,7 @@ describe('POST /imports/:id/undo', () => {
         expect((await client.get(`/imports/${runId}`)).body).toMatchObject({ state: 'undone', undo: { restored: 1 } }),
       { timeoutMs: 30_000 },
     );
-  }, 60_000);
+  });
 
   it('keeps a site and a contact that were changed after the import', async () => {
     const { client } = await freshPartner();

@@ -28,7 +28,7 @@ describe('PsaProposalsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     proposals = new PsaProposalsRepository(database.tenants, TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     const partnerId = randomUUID();

@@ -15,7 +15,7 @@ describe('/psa/connections/:id/proposals and /sync', () => {
       OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8',
       GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
     });
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   afterEach(() => fake?.stop());
 

@@ -29,7 +29,7 @@ describe('PsaSyncService', () => {
       SECRET_ENCRYPTION_KEY: 'the key ring of both replicas here',
     });
     runDue = takeJob(testApp.app);
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
   afterEach(async () => {
     Object.assign(PSA_SYNC_LIMITS, original);

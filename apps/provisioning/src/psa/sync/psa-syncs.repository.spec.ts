@@ -28,7 +28,7 @@ describe('PsaSyncsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     syncs = new PsaSyncsRepository(database.tenants, database.worker);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     await database.admin.query('DELETE FROM psa_connection');

@@ -19,7 +19,7 @@ describe('GET /scripts/bundle/export', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const freshPartner = async () => {

@@ -16,7 +16,7 @@ describe('/scripts/bundle', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const freshPartner = async (user: FakeUser = {}) => {
@@ -216,5 +216,5 @@ describe('/scripts/bundle', () => {
     });
     const larger = bundleOf(...Array.from({ length: 85 }, (_, n) => script(`S${n}`, { content })));
     expect((await client.post('/scripts/bundle/import', { bundle: larger, orgId })).status).toBe(413);
-  }, 60_000);
+  });
 });

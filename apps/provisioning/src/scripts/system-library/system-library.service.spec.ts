@@ -6,7 +6,7 @@ describe('/scripts/system-library', () => {
   let testApp: ProvisioningTestApp;
   beforeAll(async () => {
     testApp = await ProvisioningTestApp.start();
-  }, 60_000);
+  });
   afterAll(() => testApp?.stop());
 
   const freshPartner = async () => {

@@ -20,7 +20,7 @@ describe('CustomFieldDefinitionsRepository', () => {
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
     definitions = new CustomFieldDefinitionsRepository(database.tenants, TEST_SECRETS);
-  }, 60_000);
+  });
   afterAll(() => database?.stop());
   beforeEach(async () => {
     partnerId = randomUUID();
