@@ -44,7 +44,7 @@ export class GlewlwydProvider {
     await writeFile(config, settings);
     const child = spawn(BINARY, [`--config-file=${config}`], { stdio: 'ignore' });
     const provider = new GlewlwydProvider(url, folder, child);
-    await eventually(() => fetch(`${url}/config`), { timeoutMs: 20_000 });
+    await eventually(() => fetch(`${url}/config`));
     await provider.configure();
     return provider;
   }

@@ -76,10 +76,8 @@ describe('a process that receives SIGTERM', () => {
     socket.destroy();
 
     const next = await cluster.start();
-    await eventually(
-      async () =>
-        expect((await cluster.deliveries(webhook.id)).map(({ status }) => status)).toEqual(['delivered', 'delivered']),
-      { timeoutMs: 30_000 },
+    await eventually(async () =>
+      expect((await cluster.deliveries(webhook.id)).map(({ status }) => status)).toEqual(['delivered', 'delivered']),
     );
     expect(receiver.received).toHaveLength(2);
     await cluster.stop(next);

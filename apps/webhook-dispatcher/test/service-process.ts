@@ -34,7 +34,7 @@ export class ServiceProcess {
         const ready = await fetch(`http://127.0.0.1:${port}/health/ready`).catch(() => null);
         if (ready?.status !== 200) throw new Error(`not ready:\n${Buffer.concat(output).toString()}`);
       },
-      { timeoutMs: 30_000, everyMs: 100 },
+      { timeoutMs: 90_000, everyMs: 100 },
     ).catch((error: unknown) => {
       child.kill('SIGKILL');
       throw error;

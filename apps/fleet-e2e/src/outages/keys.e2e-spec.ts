@@ -96,7 +96,7 @@ describe('API keys during outages', () => {
     for (const { key } of [revoked, kept]) must(await machine(fleet, key).get(fields), 200);
     await signalStore('nats', 'SIGKILL');
     // 503 where the caller has to be resolved again at that moment; the client repeats the request.
-    await eventually(async () => must(await client.delete(`/api-keys/${revoked.id}`), 200), { timeoutMs: 30_000 });
+    await eventually(async () => must(await client.delete(`/api-keys/${revoked.id}`), 200));
     await untilReady();
     await eventually(async () => expect((await machine(fleet, revoked.key).get(fields)).status).toBe(401), {
       timeoutMs: 30_000,

@@ -52,7 +52,7 @@ describe('a PostgreSQL that becomes read-only, as after a failover to a standby,
     const pids = await dispatcherPids();
     const events = eventsFor(tenant, EVENTS);
     const published = new EventPublisher(fleet).publishAll(events);
-    await eventually(() => expect(receiver.acceptedBy('a').size).toBeGreaterThan(200), { timeoutMs: 30_000 });
+    await eventually(() => expect(receiver.acceptedBy('a').size).toBeGreaterThan(200));
 
     await setReadOnly(true);
     await sleep(READ_ONLY_MS);

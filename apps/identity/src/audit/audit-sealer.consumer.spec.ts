@@ -195,12 +195,9 @@ describe('AuditSealer', () => {
     );
     expect(waiting.length).toBeGreaterThan(0);
     await testApp.nats.start();
-    await eventually(
-      async () => {
-        expect((await rowsOf(partner.partnerId)).map(({ action }) => action)).toContain('user.profile.update');
-      },
-      { timeoutMs: 30_000 },
-    );
+    await eventually(async () => {
+      expect((await rowsOf(partner.partnerId)).map(({ action }) => action)).toContain('user.profile.update');
+    });
   });
 
   describe('request context', () => {

@@ -33,14 +33,11 @@ describe('/imports', () => {
     return call.attach('file', Buffer.from(file), name);
   };
   const settled = (client: Client, id: string) =>
-    eventually(
-      async () => {
-        const { body } = await client.get(`/imports/${id}`);
-        expect(['parsing', 'annotating', 'committing', 'undoing']).not.toContain(body.state);
-        return body;
-      },
-      { timeoutMs: 30_000 },
-    );
+    eventually(async () => {
+      const { body } = await client.get(`/imports/${id}`);
+      expect(['parsing', 'annotating', 'committing', 'undoing']).not.toContain(body.state);
+      return body;
+    });
   async function uploaded({ token, client }: { token: string; client: Client }, file: Buffer | string, fields = {}) {
     const response = await upload(token, file, fields);
     expect(response.status).toBe(202);

@@ -37,8 +37,7 @@ describe('BackgroundJobsService', () => {
     started.push(jobs);
     return jobs;
   };
-  const idle = (jobs: BackgroundJobsService) =>
-    eventually(async () => expect(await jobs.countJobs()).toEqual(NOTHING), { timeoutMs: 20_000 });
+  const idle = (jobs: BackgroundJobsService) => eventually(async () => expect(await jobs.countJobs()).toEqual(NOTHING));
 
   it('runs a job once although several replicas add it while it waits', async () => {
     const handled: string[] = [];
@@ -125,7 +124,7 @@ describe('BackgroundJobsService', () => {
     } finally {
       await stores.redis.start();
     }
-    await eventually(async () => expect(await jobs.add('purge-webhook', 'after')).toBe(true), { timeoutMs: 20_000 });
-    await eventually(() => expect(handled).toContain('after'), { timeoutMs: 20_000 });
+    await eventually(async () => expect(await jobs.add('purge-webhook', 'after')).toBe(true));
+    await eventually(() => expect(handled).toContain('after'));
   });
 });

@@ -194,7 +194,7 @@ describe('/webhooks/dead-letters', () => {
       const { body } = await partner.post(`/dead-letters/${retried.jobId}/retry`).expect(202);
       await partner.delete(`/dead-letters/${dropped.jobId}`).expect(200);
       await partner.delete(`/dead-letters/${retried.jobId}`).expect(404);
-      await eventually(() => expect(receiver.requestsOf(body.delivery.id)).toHaveLength(1), { timeoutMs: 20_000 });
+      await eventually(() => expect(receiver.requestsOf(body.delivery.id)).toHaveLength(1));
     } finally {
       await cluster.stores.redis.start();
     }

@@ -117,23 +117,20 @@ describe('the history of deliveries', () => {
     const path = `/${webhook.id}`;
     const failed = async () => (await listed(webhook.id, '?status=failed&limit=5')).data.map(({ id }) => String(id));
     const agree = () =>
-      eventually(
-        async () => {
-          const { body } = await partner.get(path).expect(200);
-          const [rows] = await cluster.rows(
-            `select count(*)::int as total, count(*) filter (where status = 'pending')::int as pending,
+      eventually(async () => {
+        const { body } = await partner.get(path).expect(200);
+        const [rows] = await cluster.rows(
+          `select count(*)::int as total, count(*) filter (where status = 'pending')::int as pending,
                   count(*) filter (where status = 'delivered')::int as delivered,
                   count(*) filter (where status = 'failed')::int as failed,
                   count(*) filter (where status = 'retrying')::int as retrying
              from delivery where webhook_id = $1`,
-            [webhook.id],
-          );
-          expect(rows).toMatchObject({ pending: 0, retrying: 0 });
-          expect(body.deliveryStats).toMatchObject(rows);
-          expect(body).toMatchObject({ successCount: rows?.['delivered'], failureCount: rows?.['failed'] });
-        },
-        { timeoutMs: 30_000 },
-      );
+          [webhook.id],
+        );
+        expect(rows).toMatchObject({ pending: 0, retrying: 0 });
+        expect(body.deliveryStats).toMatchObject(rows);
+        expect(body).toMatchObject({ successCount: rows?.['delivered'], failureCount: rows?.['failed'] });
+      });
     for (let round = 0; round < 6; round += 1) {
       await Promise.all(Array.from({ length: 10 }, () => cluster.emit(mine, 'device.online')));
       await Promise.all([partner.post(`${path}/test`, {}), partner.post(`${path}/test`, {})]);

@@ -115,7 +115,7 @@ describe('RecoverWebhooksJob', () => {
     await cluster.stores.redis.stop();
     try {
       expect(await recover()).toEqual({ accepted: 2 });
-      await eventually(() => expect(receiver.received).toHaveLength(2), { timeoutMs: 20_000 });
+      await eventually(() => expect(receiver.received).toHaveLength(2));
     } finally {
       await cluster.stores.redis.start();
     }

@@ -93,17 +93,14 @@ describe('POST /webhooks/:id/recover', () => {
   }
   const sentEvents = () => receiver.received.map(({ headers }) => String(headers['x-service-event-id']));
   const settled = (webhookId: string) =>
-    eventually(
-      async () => {
-        const rows = await cluster.rows<{ status: string; due: boolean }>(
-          'select status, due_at < now() as due from delivery where webhook_id = $1',
-          [webhookId],
-        );
-        const open = rows.filter(({ status, due }) => status === 'pending' || (status === 'retrying' && due));
-        expect(open).toEqual([]);
-      },
-      { timeoutMs: 30_000 },
-    );
+    eventually(async () => {
+      const rows = await cluster.rows<{ status: string; due: boolean }>(
+        'select status, due_at < now() as due from delivery where webhook_id = $1',
+        [webhookId],
+      );
+      const open = rows.filter(({ status, due }) => status === 'pending' || (status === 'retrying' && due));
+      expect(open).toEqual([]);
+    });
 
   it('sends the events of failed deliveries again, oldest first, and keeps the old deliveries', async () => {
     const webhook = await service.webhook(mine, { secret: 's' });
@@ -278,7 +275,7 @@ describe('POST /webhooks/:id/recover', () => {
       const retried = await partner.post(`/${webhook.id}/retry/${old}`).expect(202);
       expect(retried.body.delivery.status).toBe('pending');
       expect(await accepted(webhook.id)).toBe(1);
-      await eventually(() => expect(receiver.received).toHaveLength(3), { timeoutMs: 20_000 });
+      await eventually(() => expect(receiver.received).toHaveLength(3));
       expect(sentEvents()).toEqual(expect.arrayContaining(['recovered', 'retried']));
     } finally {
       await cluster.stores.redis.start();

@@ -43,22 +43,22 @@ describe('PartitionLeaseManagerService', () => {
     expect(first.count).toBe(1_024);
     const second = await start();
     await start();
-    await eventually(async () => expect(await shares()).toEqual([340, 342, 342]), { timeoutMs: 30_000 });
+    await eventually(async () => expect(await shares()).toEqual([340, 342, 342]));
     expect(first.ownerOf(0)).toBe(second.ownerOf(0));
     await stop(1);
-    await eventually(async () => expect(await shares()).toEqual([512, 512]), { timeoutMs: 30_000 });
+    await eventually(async () => expect(await shares()).toEqual([512, 512]));
     await stop(1);
-    await eventually(() => expect(first.count).toBe(1_024), { timeoutMs: 30_000 });
+    await eventually(() => expect(first.count).toBe(1_024));
   });
 
   it('takes over from a replica whose session has ended', async () => {
     const first = await start();
     const second = await start();
-    await eventually(() => expect([first.count, second.count]).toEqual([512, 512]), { timeoutMs: 30_000 });
+    await eventually(() => expect([first.count, second.count]).toEqual([512, 512]));
     await new Promise((resolve) => setTimeout(resolve, 5_000)); // a replica that has just connected declares none dead
     const diedAt = performance.now();
     await second.abandon();
-    await eventually(() => expect(first.count).toBe(1_024), { timeoutMs: 30_000 });
+    await eventually(() => expect(first.count).toBe(1_024));
     expect(performance.now() - diedAt).toBeLessThan(8_000);
   });
 
@@ -83,14 +83,14 @@ describe('PartitionLeaseManagerService', () => {
       await start({ WORKER_DATABASE_URL: gate.url }),
       await start({ WORKER_DATABASE_URL: gate.url }),
     ];
-    await eventually(() => expect([first.count, second.count]).toEqual([512, 512]), { timeoutMs: 30_000 });
+    await eventually(() => expect([first.count, second.count]).toEqual([512, 512]));
     const before = await cluster.rows('select partition, owner, epoch from delivery_partition order by partition');
     await gate.shut();
-    await eventually(() => expect([first.canSend, second.canSend]).toEqual([false, false]), { timeoutMs: 20_000 });
+    await eventually(() => expect([first.canSend, second.canSend]).toEqual([false, false]));
     // Heartbeats are as old as after a long outage.
     await cluster.rows(`update dispatcher_replica set heartbeat_at = now() - interval '60 seconds'`);
     await gate.open();
-    await eventually(() => expect([first.canSend, second.canSend]).toEqual([true, true]), { timeoutMs: 20_000 });
+    await eventually(() => expect([first.canSend, second.canSend]).toEqual([true, true]));
     await new Promise((resolve) => setTimeout(resolve, 7_000));
     expect(await cluster.rows('select partition, owner, epoch from delivery_partition order by partition')).toEqual(
       before,

@@ -30,14 +30,11 @@ describe('recovery from failures', () => {
   afterAll(() => cluster.close(), 30_000);
 
   const delivered = (webhookId: string, count: number) =>
-    eventually(
-      async () => {
-        const rows = await cluster.deliveries(webhookId);
-        expect(rows.map(({ status }) => status)).toEqual(Array<string>(count).fill('delivered'));
-        return rows;
-      },
-      { timeoutMs: 20_000 },
-    );
+    eventually(async () => {
+      const rows = await cluster.deliveries(webhookId);
+      expect(rows.map(({ status }) => status)).toEqual(Array<string>(count).fill('delivered'));
+      return rows;
+    });
 
   it('sends the deliveries in flight of a killed process again under the same ids', async () => {
     let app = await cluster.start();
@@ -48,7 +45,7 @@ describe('recovery from failures', () => {
     const killed = await ServiceProcess.start(cluster.env());
     receiver.respond = () => undefined;
     await cluster.emit(organization);
-    await eventually(() => expect(receiver.received).toHaveLength(1), { timeoutMs: 20_000 });
+    await eventually(() => expect(receiver.received).toHaveLength(1));
     await killed.kill('SIGKILL');
 
     receiver.respond = (response) => response.end();

@@ -82,7 +82,7 @@ describe('replicas', () => {
     await subscribe();
     const open = receivers.map((receiver) => countOpen(receiver, 40));
     const [first] = await Promise.all([start(), start()]);
-    await eventually(async () => expect(await owners()).toHaveLength(2), { timeoutMs: 20_000 });
+    await eventually(async () => expect(await owners()).toHaveLength(2));
     await emit();
     await eventually(() => expect(receivers.every(({ received }) => received.length > 10)).toBe(true));
     const third = start();
@@ -103,7 +103,7 @@ describe('replicas', () => {
     receivers.forEach((receiver) => countOpen(receiver, 40));
     const killed = await start();
     await start();
-    await eventually(async () => expect(await owners()).toHaveLength(2), { timeoutMs: 20_000 });
+    await eventually(async () => expect(await owners()).toHaveLength(2));
     await emit();
     await eventually(() => expect(receivers.every(({ received }) => received.length > 20)).toBe(true));
     const ended = new Set(
@@ -112,7 +112,7 @@ describe('replicas', () => {
     const killedAt = performance.now();
     await killed.kill('SIGKILL');
     processes = processes.filter((service) => service !== killed);
-    await eventually(async () => expect(await owners()).toHaveLength(1), { timeoutMs: 20_000 });
+    await eventually(async () => expect(await owners()).toHaveLength(1));
     expect(performance.now() - killedAt).toBeLessThan(10_000);
     await allDelivered();
     for (const receiver of receivers) {

@@ -220,13 +220,13 @@ describe('JetStreamServer', () => {
     await testApp.nats.start();
     const first = envelope();
     await eventually(() => publish(first));
-    await eventually(() => expect(seen.some(({ id }) => id === first.id)).toBe(true), { timeoutMs: 20_000 });
+    await eventually(() => expect(seen.some(({ id }) => id === first.id)).toBe(true));
 
     const manager = await testApp.connection.jetstreamManager();
     await manager.consumers.delete('RMM_INTERNAL', 'provisioning-internal');
     const second = envelope();
     await publish(second);
     await ensureStreams(testApp.connection, { durables: SPEC_DURABLES });
-    await eventually(() => expect(seen.some(({ id }) => id === second.id)).toBe(true), { timeoutMs: 20_000 });
+    await eventually(() => expect(seen.some(({ id }) => id === second.id)).toBe(true));
   });
 });

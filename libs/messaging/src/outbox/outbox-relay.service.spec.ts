@@ -41,7 +41,7 @@ describe('OutboxRelay', () => {
   const add = (messages: OutgoingMessage[], through = app) =>
     workerOf(through).transaction((tx) => through.get(Outbox).publish(tx, messages));
   const outboxCount = async () => Number((await testApp.admin.query('select count(*) as n from outbox')).rows[0].n);
-  const drained = () => eventually(async () => expect(await outboxCount()).toBe(0), { timeoutMs: 20_000 });
+  const drained = () => eventually(async () => expect(await outboxCount()).toBe(0));
   const versionsByAggregate = async () => {
     const found: Record<string, number[]> = {};
     for (const { body } of await storedMessages(testApp.connection, 'RMM_INTERNAL')) {
@@ -134,16 +134,13 @@ describe('OutboxRelay', () => {
         ids.map((id) => buildMessage(id, 1, 'x'.repeat(2_000))),
         service,
       );
-      await eventually(() => expect(publishing()).rejects.toThrow('accept no messages'), { timeoutMs: 20_000 });
+      await eventually(() => expect(publishing()).rejects.toThrow('accept no messages'));
       await (await full.connection.jetstreamManager()).streams.purge('RMM_RECORDS');
-      await eventually(() => expect(publishing()).resolves.toBeUndefined(), { timeoutMs: 20_000 });
-      await eventually(
-        async () => {
-          const stored = await storedMessages(full.connection, 'RMM_INTERNAL');
-          expect(new Set(stored.map(({ body }) => body.aggregateId))).toEqual(new Set(ids));
-        },
-        { timeoutMs: 20_000 },
-      );
+      await eventually(() => expect(publishing()).resolves.toBeUndefined());
+      await eventually(async () => {
+        const stored = await storedMessages(full.connection, 'RMM_INTERNAL');
+        expect(new Set(stored.map(({ body }) => body.aggregateId))).toEqual(new Set(ids));
+      });
       expect(await storageRatio()).toBeLessThan(0.9);
     } finally {
       await full.stop();

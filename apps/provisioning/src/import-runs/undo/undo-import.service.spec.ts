@@ -43,14 +43,11 @@ describe('POST /imports/:id/undo', () => {
   async function undo(client: Client, runId: string) {
     const { status, body } = await client.post(`/imports/${runId}/undo`);
     expect([status, body.state]).toEqual([202, 'undoing']);
-    return eventually(
-      async () => {
-        const run = (await client.get(`/imports/${runId}`)).body;
-        expect(run.state).toBe('undone');
-        return run;
-      },
-      { timeoutMs: 30_000 },
-    );
+    return eventually(async () => {
+      const run = (await client.get(`/imports/${runId}`)).body;
+      expect(run.state).toBe('undone');
+      return run;
+    });
   }
   const keptOf = async (client: Client, runId: string) =>
     (await client.get(`/imports/${runId}/changes?outcome=kept`)).body.data.map(
@@ -190,7 +187,7 @@ describe('POST /imports/:id/undo', () => {
     const asked = jest.spyOn(service, 'listUsed');
     try {
       expect((await client.post(`/imports/${runId}/undo`)).status).toBe(202);
-      await eventually(() => expect(asked.mock.results.length).toBeGreaterThan(0), { timeoutMs: 20_000 });
+      await eventually(() => expect(asked.mock.results.length).toBeGreaterThan(0));
       await expect(asked.mock.results[0]?.value).rejects.toBeInstanceOf(UnavailableError);
       const run = (await client.get(`/imports/${runId}`)).body;
       expect(run).toMatchObject({ state: 'undoing', undo: { restored: 0, kept: 0 } });
@@ -199,10 +196,8 @@ describe('POST /imports/:id/undo', () => {
       testApp.credentials.hasWebhookDispatcher = true;
       asked.mockRestore();
     }
-    await eventually(
-      async () =>
-        expect((await client.get(`/imports/${runId}`)).body).toMatchObject({ state: 'undone', undo: { restored: 1 } }),
-      { timeoutMs: 30_000 },
+    await eventually(async () =>
+      expect((await client.get(`/imports/${runId}`)).body).toMatchObject({ state: 'undone', undo: { restored: 1 } }),
     );
   });
 
