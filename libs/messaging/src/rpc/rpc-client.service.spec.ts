@@ -1,4 +1,5 @@
 import { Controller, type INestApplication } from '@nestjs/common';
+import type { MessageHandler } from '@nestjs/microservices';
 import { z } from 'zod';
 import { replyOf, rpc } from '@rmm/contracts';
 import {
@@ -12,7 +13,10 @@ import {
 } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
+import { NatsLink } from '../connection/nats-link.service.js';
 import { RpcClient, RpcHandler } from '../index.js';
+import { MessagingMetrics } from '../messaging.metrics.js';
+import { RpcServer } from './rpc-server.js';
 
 const ECHO = rpc('provisioning.spec.echo', {
   request: z.object({ text: z.string().max(20) }),
@@ -39,6 +43,7 @@ const FIRST_LOST = { request: z.object({}), reply: replyOf<number>(), timeoutMs:
 const REPEATED = rpc('provisioning.spec.repeated', { ...FIRST_LOST, idempotent: true });
 const UNREPEATED = rpc('provisioning.spec.unrepeated', FIRST_LOST);
 const UNSERVED = rpc('provisioning.spec.unserved', { request: z.object({}), reply: replyOf<string>() });
+const STOPPING = rpc('provisioning.spec.stopping', { request: z.object({}), reply: replyOf<string>() });
 
 class SlugTaken extends ConflictError {
   override code = 'partner_provisioning_slug_conflict';
@@ -228,6 +233,20 @@ describe('RpcClient', () => {
     expect(await Promise.all(calls)).toEqual(calls.map(() => ({ done: true })));
     await closing;
     expect((await client.call(ECHO, { text: 'still here' })).text).toBe('still here');
+  });
+
+  it('replies to every request that NATS had sent to a replica when it stops', async () => {
+    const server = new RpcServer(app.get(NatsLink), 'spec', app.get(MessagingMetrics));
+    let stopped: Promise<void> | undefined;
+    const handler = () => {
+      stopped ??= server.stop();
+      return Promise.resolve('done');
+    };
+    server.serve(STOPPING.subject, handler as MessageHandler);
+    const calls = Array.from({ length: 20 }, () => client.call(STOPPING, {}));
+    expect(await Promise.all(calls)).toEqual(calls.map(() => 'done'));
+    await stopped;
+    expect(await failureOf(client.call(STOPPING, {}))).toBeInstanceOf(UnavailableError);
   });
 
   it('fails at once while NATS is down and works again when it is back', async () => {

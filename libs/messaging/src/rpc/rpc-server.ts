@@ -54,10 +54,17 @@ export class RpcServer {
     this.subscriptions.push(this.link.connection.subscribe(subject, { queue: this.queue, callback }));
   }
 
-  /** Accepts no new request and finishes those in progress. */
+  /** Accepts no new request; finishes those in progress and those that NATS has sent already, which no other replica gets. */
   async stop(): Promise<void> {
-    for (const subscription of this.subscriptions) subscription.unsubscribe();
-    await pTimeout(Promise.allSettled(this.inProgress), { milliseconds: DRAIN_MS, message: false });
+    await pTimeout(this.drain(), { milliseconds: DRAIN_MS, message: false });
+  }
+
+  private async drain(): Promise<void> {
+    const { isConnected } = this.link;
+    const drain = async (subscription: Subscription) =>
+      isConnected ? subscription.drain() : subscription.unsubscribe();
+    await Promise.allSettled(this.subscriptions.map(drain));
+    await Promise.allSettled(this.inProgress);
   }
 
   /**
