@@ -3,6 +3,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
 import { PartitionLeaseManagerService } from './partition-lease-manager.service.js';
+import { PartitionLeasesRepository } from './partition-leases.repository.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(120_000);
@@ -60,6 +61,31 @@ describe('PartitionLeaseManagerService', () => {
     await second.abandon();
     await eventually(() => expect(first.count).toBe(1_024));
     expect(performance.now() - diedAt).toBeLessThan(8_000);
+  });
+
+  it('leaves after a heartbeat in progress, which would register it again', async () => {
+    const manager = await start();
+    const repository = apps[0]?.get(PartitionLeasesRepository) as PartitionLeasesRepository;
+    const heartbeat = repository.heartbeat.bind(repository);
+    const steps: string[] = [];
+    let goOn: () => void = () => undefined;
+    jest.spyOn(repository, 'heartbeat').mockImplementationOnce(async (...args) => {
+      await new Promise<void>((resolve) => (goOn = resolve));
+      const isRegistered = await heartbeat(...args);
+      steps.push(isRegistered ? 'heartbeat' : 'registered again');
+      return isRegistered;
+    });
+    const unregister = repository.unregister.bind(repository);
+    jest.spyOn(repository, 'unregister').mockImplementation(async (...args) => {
+      await unregister(...args);
+      steps.push('left');
+    });
+    await eventually(() => expect(repository.heartbeat).toHaveBeenCalled());
+    const stopped = manager.stop();
+    setTimeout(goOn, 100);
+    await stopped;
+    expect(steps).toEqual(['heartbeat', 'left']);
+    expect(await cluster.rows('select id from dispatcher_replica')).toEqual([]);
   });
 
   it('renews its leases while bulk statements use every connection of the pool', async () => {

@@ -109,9 +109,13 @@ export class PartitionLeaseManagerService {
     await this.giveAway([...this.epochs.keys()]);
   }
 
-  /** Ends the session; others take over what is left. */
+  /** Ends the session; others take over what is left. Waits for a heartbeat in progress, which would register this replica again. */
   async stop(): Promise<void> {
-    if (this.session && !this.isStopped) {
+    const wasRunning = !this.isStopped;
+    this.isStopped = true;
+    this.wake();
+    await Promise.race([this.running, sleep(TICK_MS, undefined, { ref: false })]);
+    if (this.session && wasRunning) {
       await this.repository.unregister(this.session, this.replicaId).catch(() => undefined);
       this.signals.publishPartitionsChanged();
     }
