@@ -6,6 +6,7 @@ import pg from 'pg';
 import request from 'supertest';
 import {
   type CredentialChanged,
+  type DomainEvent,
   type Envelope,
   type OrganizationState,
   type PartnerState,
@@ -30,6 +31,8 @@ export const LEGACY_PEPPER = 'a legacy pepper';
 export class CredentialsTestApp {
   /** The integration events and audit entries that left the outbox. */
   readonly received: Envelope[] = [];
+  /** The domain events that left the outbox. */
+  readonly events: DomainEvent[] = [];
   /** The broadcasts to the key caches. */
   readonly broadcasts: CredentialChanged[] = [];
 
@@ -47,6 +50,9 @@ export class CredentialsTestApp {
     for (const subject of ['rmm.internal.credentials.>', 'rmm.audit.>']) {
       connection.subscribe(subject, { callback: (_, message) => void this.received.push(message.json<Envelope>()) });
     }
+    connection.subscribe('rmm.events.>', {
+      callback: (_, message) => void this.events.push(message.json<DomainEvent>()),
+    });
     connection.subscribe(subjects.broadcast('credential.changed'), {
       callback: (_, message) => void this.broadcasts.push(message.json<Envelope<CredentialChanged>>().data),
     });
@@ -176,6 +182,15 @@ export class CredentialsTestApp {
       );
       if (!found) throw new Error(`no audit entry ${action} of ${resourceId}`);
       return found.data as Record<string, unknown>;
+    });
+  }
+
+  /** Waits until a key has this many domain events and returns them, in the order of their publication. */
+  findEvents(apiKeyId: string, count: number): Promise<DomainEvent[]> {
+    return eventually(() => {
+      const found = this.events.filter(({ aggregateId }) => aggregateId === apiKeyId);
+      if (found.length < count) throw new Error(`${found.length} of ${count} events of ${apiKeyId}`);
+      return found;
     });
   }
 

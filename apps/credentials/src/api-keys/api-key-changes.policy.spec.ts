@@ -1,4 +1,4 @@
-import { grantedScopes } from './api-key-changes.policy.js';
+import { changedFields, grantedScopes } from './api-key-changes.policy.js';
 
 const day = (n: number) => new Date(Date.UTC(2030, 0, n));
 const KEY = { scopes: ['devices:read'], expiresAt: day(10), sourceCidrs: ['10.0.0.0/8'], rateLimit: 100 };
@@ -31,5 +31,11 @@ describe('grantedScopes', () => {
   it('returns no scope when a key without expiry or address ranges gets some', () => {
     const open = { ...KEY, expiresAt: null, sourceCidrs: [] };
     expect(grantedScopes(open, { expiresAt: day(1), sourceCidrs: ['10.0.0.0/8'] })).toEqual([]);
+  });
+});
+
+describe('changedFields', () => {
+  it('returns the names of the fields that are set, also to null', () => {
+    expect(changedFields({ name: 'New', expiresAt: null, scopes: undefined })).toEqual(['expiresAt', 'name']);
   });
 });

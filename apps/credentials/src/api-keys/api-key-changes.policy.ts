@@ -1,3 +1,4 @@
+import { API_KEY_FIELDS, type ApiKeyField } from '@rmm/contracts';
 import { hasMoreAddresses } from '../key-limits/source-addresses.policy.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { UpdateApiKeyDto } from './dto/update-api-key.dto.js';
@@ -18,6 +19,11 @@ export function grantedScopes(before: Bounds, dto: UpdateApiKeyDto): string[] {
   const isExtended =
     isLater(before, dto) || isFromMoreAddresses(before, dto) || (dto.rateLimit ?? 0) > before.rateLimit;
   return isExtended ? (dto.scopes ?? before.scopes) : addedScopes(before, dto);
+}
+
+/** Returns the names of the fields that a request sets. */
+export function changedFields(dto: UpdateApiKeyDto): ApiKeyField[] {
+  return API_KEY_FIELDS.filter((field) => field !== 'principalId' && dto[field] !== undefined);
 }
 
 function isLater(before: Bounds, { expiresAt }: UpdateApiKeyDto): boolean {

@@ -59,6 +59,13 @@ describe('ApiKeyLifecycleService', () => {
       const auditEntry = JSON.stringify(await service.findAuditEntry('api_key.rotate', id));
       expect(auditEntry).toContain(key.slice(0, 12));
       expect(auditEntry).not.toContain(response.body.key);
+      const [, rotated] = await service.findEvents(id, 2);
+      expect(rotated).toMatchObject({
+        type: 'api_key.rotated',
+        orgId,
+        data: { apiKeyId: id, keyPrefix: response.body.keyPrefix },
+      });
+      expect(JSON.stringify(rotated)).not.toContain(response.body.key);
     });
 
     it('does not count uses of the old key for the new one', async () => {
@@ -183,6 +190,12 @@ describe('ApiKeyLifecycleService', () => {
       await service.findBroadcast(id, 'updated');
       expect(await service.findAuditEntry('api_key.update', id)).toMatchObject({
         details: { previousScopes: ['devices:read'] },
+      });
+      const [, updated] = await service.findEvents(id, 2);
+      expect(updated).toMatchObject({ type: 'api_key.updated', orgId, data: { apiKeyId: id, name: 'New' } });
+      expect(updated.data).toMatchObject({
+        scopes: ['scripts:read'],
+        fields: ['expiryReminders', 'name', 'rateLimit', 'scopes', 'sourceCidrs'],
       });
     });
 
@@ -338,6 +351,10 @@ describe('ApiKeyLifecycleService', () => {
       const { id } = await create();
       const responses = await Promise.all(Array.from({ length: 5 }, () => ours.delete(`/api-keys/${id}`)));
       expect(responses.map(({ status }) => status).sort()).toEqual([200, 400, 400, 400, 400]);
+      const after = await create();
+      await Promise.all([service.findEvents(id, 2), service.findEvents(after.id, 1)]);
+      const [, ...revoked] = await service.findEvents(id, 2);
+      expect(revoked).toMatchObject([{ type: 'api_key.revoked', orgId, data: { apiKeyId: id, name: 'Reports' } }]);
     });
   });
 });

@@ -12,9 +12,10 @@ import { TenantDatabase } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { SiteRestricted } from '../service-principals/service-principal.errors.js';
-import { addedScopes, grantedScopes } from './api-key-changes.policy.js';
+import { addedScopes, changedFields, grantedScopes } from './api-key-changes.policy.js';
 import type { ApiKey } from './api-key.entity.js';
 import { ApiKeyAlreadyRevoked, ApiKeyNotActive, KeyOwnedByServicePrincipal } from './api-key.errors.js';
+import { apiKeyEvent, apiKeyUpdated } from './api-key.events.js';
 import { apiKeysChanged, currentStatus, toApiKeyDto } from './api-key.mapper.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
 import { STORE_KEY_WARNING, type ApiKeyDto } from './dto/api-key.dto.js';
@@ -60,7 +61,10 @@ export class ApiKeyLifecycleService {
       const updated = await this.repository.change(tx, id, dto);
       const details = { ...dto, ...(dto.scopes && { previousScopes: row.scopes }) };
       await this.audit.record(tx, caller, 'api_key.update', resourceOf('api_key', updated), details);
-      await this.outbox.publish(tx, apiKeysChanged([row], 'updated'));
+      await this.outbox.publish(tx, [
+        apiKeyUpdated(updated, changedFields(dto), caller.actor),
+        ...apiKeysChanged([row], 'updated'),
+      ]);
       return toApiKeyDto(updated, this.clock.now());
     });
   }
@@ -76,7 +80,10 @@ export class ApiKeyLifecycleService {
       if (!revoked) throw new ApiKeyAlreadyRevoked();
       const { name, keyPrefix, updatedAt } = revoked;
       await this.audit.record(tx, caller, 'api_key.revoke', resourceOf('api_key', revoked), { keyPrefix });
-      await this.outbox.publish(tx, apiKeysChanged([row], 'revoked'));
+      await this.outbox.publish(tx, [
+        apiKeyEvent('api_key.revoked', revoked, caller.actor),
+        ...apiKeysChanged([row], 'revoked'),
+      ]);
       return {
         success: true,
         message: 'API key revoked',
@@ -101,7 +108,10 @@ export class ApiKeyLifecycleService {
       const rotated = await this.repository.rotate(tx, id, { keyPrefix, keyHash, overlapSeconds });
       const details = { keyPrefix, previousKeyPrefix: row.keyPrefix, overlapSeconds };
       await this.audit.record(tx, caller, 'api_key.rotate', resourceOf('api_key', rotated), details);
-      await this.outbox.publish(tx, apiKeysChanged([row], 'rotated'));
+      await this.outbox.publish(tx, [
+        apiKeyEvent('api_key.rotated', rotated, caller.actor),
+        ...apiKeysChanged([row], 'rotated'),
+      ]);
       return { ...toApiKeyDto(rotated, this.clock.now()), key, warning: STORE_KEY_WARNING };
     });
   }

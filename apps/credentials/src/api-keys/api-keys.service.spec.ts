@@ -60,6 +60,47 @@ describe('ApiKeysService', () => {
       expect(auditEntry).toMatchObject({ resourceName: 'Reports', details: { keyPrefix: key.slice(0, 12) } });
     });
 
+    it('publishes the key without the key itself', async () => {
+      const { id, key } = await create({ expiresAt: inMs(86_400_000) });
+      const [event, ...others] = await service.findEvents(id, 1);
+      const createdBy = service.identity.userIdOf(ours.token);
+      expect([event, others]).toMatchObject([
+        { type: 'api_key.created', partnerId, orgId, actor: { type: 'user', id: createdBy } },
+        [],
+      ]);
+      expect(event.data).toEqual({
+        apiKeyId: id,
+        name: 'Reports',
+        keyPrefix: key.slice(0, 12),
+        scopes: ['devices:read'],
+        expiresAt: expect.stringMatching(/Z$/),
+        principalId: null,
+        createdBy,
+      });
+      const text = JSON.stringify(event);
+      expect(text).not.toContain(key);
+      expect(text).not.toContain(key.slice(12));
+      expect(text).not.toContain(hashKey(key).toString('hex'));
+      expect(text).not.toContain(hashKey(key).toString('base64'));
+    });
+
+    it('publishes nothing when the transaction fails', async () => {
+      const tenant = await service.createTenant();
+      const body = { orgId: tenant.orgId, name: 'Reports', scopes: [] };
+      await service.admin.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'refused by the spec'; END $$`);
+      // The broadcast is the last statement of the transaction: the event is written before it.
+      await service.admin.query(
+        'CREATE TRIGGER refuse BEFORE INSERT ON outbox_broadcast FOR EACH ROW EXECUTE FUNCTION refuse()',
+      );
+      const failed = await tenant.owner.post('/api-keys', body);
+      await service.admin.query('DROP FUNCTION refuse CASCADE');
+      expect(failed.status).toBe(500);
+      const stored = await create(body, tenant.owner);
+      await service.findEvents(stored.id, 1);
+      expect(service.events.filter((event) => event.orgId === tenant.orgId)).toHaveLength(1);
+    });
+
     it.each([
       ['no organization', { orgId: undefined }, 'orgId'],
       ['an empty name', { name: ' ' }, 'name'],

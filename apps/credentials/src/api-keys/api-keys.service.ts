@@ -7,6 +7,7 @@ import { mintApiKey } from '@rmm/secrets';
 import { Clock, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
 import { KeyLimitsRepository } from '../key-limits/key-limits.repository.js';
+import { apiKeyEvent } from './api-key.events.js';
 import { apiKeysChanged, toApiKeyDto, toCreatedApiKeyDto } from './api-key.mapper.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
 import type { ApiKeyDto, CreateApiKeyDto, CreatedApiKeyDto } from './dto/api-key.dto.js';
@@ -52,7 +53,10 @@ export class ApiKeysService {
       const row = await this.repository.create(tx, { ...dto, ...owner, scopes, rateLimit, keyPrefix, keyHash });
       const details = { keyPrefix, scopes, expiresAt, rateLimit };
       await this.audit.record(tx, caller, 'api_key.create', resourceOf('api_key', row), details);
-      await this.outbox.publish(tx, apiKeysChanged([row], 'created'));
+      await this.outbox.publish(tx, [
+        apiKeyEvent('api_key.created', row, caller.actor),
+        ...apiKeysChanged([row], 'created'),
+      ]);
       return toCreatedApiKeyDto(row, key);
     });
   }

@@ -65,6 +65,9 @@ describe('ServicePrincipalsService', () => {
     const auditEntry = JSON.stringify(await service.findAuditEntry('service_principal.create', id));
     expect(auditEntry).toContain(keyPrefix);
     expect(auditEntry).not.toContain(key);
+    const [event] = await service.findEvents(apiKeyId, 1);
+    expect(event).toMatchObject({ type: 'api_key.created', orgId, data: { principalId: id, keyPrefix } });
+    expect(JSON.stringify(event)).not.toContain(key);
   });
 
   it('accepts no scopes', async () => {
@@ -187,6 +190,13 @@ describe('ServicePrincipalsService', () => {
       expect(await service.findAuditEntry('service_principal.rotate_key', id)).toMatchObject({
         details: { keyPrefix: response.body.keyPrefix, revoked: [key.slice(0, 12)] },
       });
+      const events = [...(await service.findEvents(apiKeyId, 3)), ...(await service.findEvents(fresh.id, 1))];
+      expect(events.map(({ type }) => type)).toEqual([
+        'api_key.created',
+        'api_key.updated',
+        'api_key.revoked',
+        'api_key.created',
+      ]);
     });
 
     it('requires an expiry once the old key has expired', async () => {
@@ -238,6 +248,8 @@ describe('ServicePrincipalsService', () => {
       await service.findBroadcast(apiKeyId, 'principal_disabled');
       const again = await act(id, 'disable');
       expect([again.status, again.body]).toEqual([200, response.body]);
+      const types = (await service.findEvents(apiKeyId, 2)).map(({ type }) => type);
+      expect(types).toEqual(['api_key.created', 'api_key.revoked']);
       for (const late of [await act(id, 'rotate'), await migrate(id, (await createKey()).id)]) {
         expect([late.status, late.body.code]).toEqual([409, 'service_principal_disabled']);
       }
@@ -265,6 +277,11 @@ describe('ServicePrincipalsService', () => {
       expect(await activeKeysOf(id)).toEqual([hand.id]);
       await Promise.all([service.findBroadcast(apiKeyId, 'revoked'), service.findBroadcast(hand.id, 'updated')]);
       await service.findAuditEntry('service_principal.migrate_key', id);
+      const [, revoked] = await service.findEvents(apiKeyId, 2);
+      const [, updated] = await service.findEvents(hand.id, 2);
+      expect(revoked).toMatchObject({ type: 'api_key.revoked', data: { apiKeyId } });
+      expect(updated).toMatchObject({ type: 'api_key.updated', data: { apiKeyId: hand.id, principalId: id } });
+      expect(updated.data).toMatchObject({ scopes: ['scripts:read'], fields: ['principalId', 'scopes'] });
     });
 
     it('ends the overlap with the key before a rotation', async () => {

@@ -16,6 +16,7 @@ import { toPage, type Paged } from '@rmm/validation';
 import { assertActive } from '../api-keys/api-key-lifecycle.service.js';
 import type { ApiKey } from '../api-keys/api-key.entity.js';
 import { KeyOwnedByServicePrincipal } from '../api-keys/api-key.errors.js';
+import { apiKeyEvent, apiKeyUpdated } from '../api-keys/api-key.events.js';
 import { apiKeysChanged, toApiKeyDto } from '../api-keys/api-key.mapper.js';
 import { DEFAULT_RATE_LIMIT } from '../api-keys/api-keys.service.js';
 import type { ApiKeyDto } from '../api-keys/dto/api-key.dto.js';
@@ -91,7 +92,7 @@ export class ServicePrincipalsService {
       assertCanGrant(caller, principal.scopes, API_KEY_SCOPES);
       const predecessor = await this.keys.findNewest(tx, id);
       const limits = { ...predecessor, expiresAt: this.nextExpiry(predecessor, expiresAt) };
-      const revoked = await this.revokeKeys(tx, id, 'rotated');
+      const revoked = await this.revokeKeys(tx, caller, id, 'rotated');
       const created = await this.createKey(tx, caller, principal, limits);
       await this.repository.setStatus(tx, id, caller.userId, 'active');
       const details = { keyPrefix: created.keyPrefix, revoked: revoked.map(({ keyPrefix }) => keyPrefix) };
@@ -105,7 +106,7 @@ export class ServicePrincipalsService {
     assertNotSiteRestricted(caller);
     return this.tenants.transaction(caller, async (tx) => {
       const principal = await this.repository.lock(tx, id);
-      const revoked = await this.revokeKeys(tx, id, 'principal_disabled');
+      const revoked = await this.revokeKeys(tx, caller, id, 'principal_disabled');
       if (principal.status === 'disabled' && revoked.length === 0) return toServicePrincipalDto(principal);
       const disabled = await this.repository.setStatus(tx, id, caller.userId, 'disabled');
       const details = { revoked: revoked.map(({ keyPrefix }) => keyPrefix) };
@@ -130,10 +131,13 @@ export class ServicePrincipalsService {
       assertActive(key, this.clock.now());
       const scopes = key.scopes.filter((scope) => principal.scopes.includes(scope));
       assertCanGrant(caller, scopes, API_KEY_SCOPES);
-      const revoked = await this.revokeKeys(tx, id, 'revoked');
+      const revoked = await this.revokeKeys(tx, caller, id, 'revoked');
       const migrated = await this.keys.assign(tx, keyId, id, scopes);
       await this.repository.setStatus(tx, id, caller.userId, 'active');
-      await this.outbox.publish(tx, apiKeysChanged([key], 'updated'));
+      await this.outbox.publish(tx, [
+        apiKeyUpdated(migrated, ['principalId', 'scopes'], caller.actor),
+        ...apiKeysChanged([key], 'updated'),
+      ]);
       const { keyPrefix } = key;
       const details = { keyId, keyPrefix, scopes, revoked: revoked.map((each) => each.keyPrefix) };
       await this.audit.record(
@@ -155,14 +159,20 @@ export class ServicePrincipalsService {
   }
 
   /** @returns the keys that were active */
-  private async revokeKeys(tx: TenantTransaction, id: string, reason: CredentialChanged['reason']): Promise<ApiKey[]> {
+  private async revokeKeys(
+    tx: TenantTransaction,
+    { actor }: UserCaller,
+    id: string,
+    reason: CredentialChanged['reason'],
+  ): Promise<ApiKey[]> {
     const active = await this.keys.lockActive(tx, id);
     if (active.length === 0) return [];
-    await this.keys.revoke(
+    const revoked = await this.keys.revoke(
       tx,
       active.map((key) => key.id),
     );
-    await this.outbox.publish(tx, apiKeysChanged(active, reason));
+    const events = revoked.map((key) => apiKeyEvent('api_key.revoked', key, actor));
+    await this.outbox.publish(tx, [...events, ...apiKeysChanged(active, reason)]);
     return active;
   }
 
@@ -184,7 +194,10 @@ export class ServicePrincipalsService {
     const owner = { principalId: id, orgId, partnerId, createdBy: caller.userId };
     const limits = { scopes, rateLimit, expiresAt, sourceCidrs, expiryReminders };
     const row = await this.keys.create(tx, { ...owner, ...limits, name, keyPrefix, keyHash });
-    await this.outbox.publish(tx, apiKeysChanged([row], 'created'));
+    await this.outbox.publish(tx, [
+      apiKeyEvent('api_key.created', row, caller.actor),
+      ...apiKeysChanged([row], 'created'),
+    ]);
     return toPrincipalKeyDto(row, key);
   }
 }

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
-import type { AuditedCaller } from '@rmm/messaging';
+import { eventDataSchema, type DomainEvent } from '@rmm/contracts';
+import { NatsLink, type AuditedCaller } from '@rmm/messaging';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
+import { hashKey } from '@rmm/secrets';
 import { eventually } from '@rmm/testing-services';
 import { freshEmail, IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { registerPartner, roleId, type TestUser } from '../../test/users.js';
@@ -62,6 +64,64 @@ describe('InvitationLinksService', () => {
     await eventually(async () => {
       const [entry] = await testApp.query('SELECT action, details FROM audit_entry WHERE resource_id = $1', [userId]);
       expect(entry).toEqual({ action: 'user.invite', details: { roleId: viewer, inviteEmailSent: true } });
+    });
+  });
+
+  describe('to an organization', () => {
+    /** Collects the events `user.invited` from here on. */
+    async function collectEvents() {
+      const link = new NatsLink({ url: testApp.nats.adminUrl, name: 'events-spec' });
+      await link.open();
+      const events: DomainEvent<'user.invited'>[] = [];
+      link.connection.subscribe('rmm.events.*.user.invited', {
+        callback: (_, message) => void events.push(message.json<DomainEvent<'user.invited'>>()),
+      });
+      await link.connection.flush();
+      return { events, close: () => link.close() };
+    }
+    const toOrganization = (email: string, orgId: string): Invitation => ({
+      ...invitation(email),
+      scope: { kind: 'organization', partnerId: acme.partnerId, orgId },
+      orgAccess: 'none',
+    });
+
+    it('publishes the invitation without its link, and none to a partner', async () => {
+      const { events, close } = await collectEvents();
+      const [email, orgId] = [freshEmail(), randomUUID()];
+      await invite(freshEmail());
+      const { userId } = await run((tx, links) => links.invite(tx, caller, null, toOrganization(email, orgId), true));
+      await eventually(() => expect(events).toHaveLength(1));
+      await close();
+      expect(events).toMatchObject([{ partnerId: acme.partnerId, orgId, aggregateId: userId, actor: caller.actor }]);
+      const data = { userId, email, name: 'Robin Vale', roleId: viewer, invitedBy: acme.userId };
+      expect(events[0].data).toEqual(data);
+      expect(eventDataSchema('user.invited').parse(data)).toEqual(data);
+      const token = await identity.mailedToken(email);
+      expect(JSON.stringify(events)).not.toContain(token);
+      expect(JSON.stringify(events)).not.toContain(hashKey(token).toString('hex'));
+    });
+
+    it('publishes nothing when the transaction fails or the user is invited already', async () => {
+      const { events, close } = await collectEvents();
+      const orgId = randomUUID();
+      const failing = run(async (tx, links) => {
+        await links.invite(tx, caller, null, toOrganization(freshEmail(), orgId), false);
+        throw new Error('failed after the invitation');
+      });
+      await expect(failing).rejects.toThrow('failed after the invitation');
+      const email = freshEmail();
+      const { userId: id } = await run((tx, links) =>
+        links.invite(tx, caller, null, toOrganization(email, orgId), false),
+      );
+      const existing = { id, email, name: 'Robin Vale', status: 'invited' } as const;
+      const again = run((tx, links) => links.invite(tx, caller, existing, toOrganization(email, orgId), false));
+      await expect(again).rejects.toThrow(UserAlreadyExists);
+      const { userId: later } = await run((tx, links) =>
+        links.invite(tx, caller, null, toOrganization(freshEmail(), orgId), false),
+      );
+      await eventually(() => expect(events.map(({ aggregateId }) => aggregateId)).toContain(later));
+      await close();
+      expect(events.map(({ aggregateId }) => aggregateId).sort()).toEqual([id, later].sort());
     });
   });
 

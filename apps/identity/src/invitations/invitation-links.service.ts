@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
-import { AuditTrail, type AuditedCaller, type OutboxTransaction } from '@rmm/messaging';
+import { AuditTrail, Outbox, type AuditedCaller, type OutboxTransaction } from '@rmm/messaging';
 import { isUniqueViolation, WorkerDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/rate-limits';
 import { mintLinkToken } from '@rmm/secrets';
@@ -66,6 +66,7 @@ export class InvitationLinksService {
     private readonly mail: MailService,
     private readonly limits: RateLimits,
     private readonly audit: AuditTrail,
+    private readonly outbox: Outbox,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -134,6 +135,7 @@ export class InvitationLinksService {
     const sent = this.sentLink(userId, status !== 'disabled', url);
     const resource = { type: 'user', id: userId, name: email, ...tenantOf(scope) };
     await this.audit.record(tx, caller, 'user.invite', resource, { roleId, inviteEmailSent: sent.inviteEmailSent });
+    await this.publishInvited(tx, caller, userId, invitation);
     return sent;
   }
 
@@ -184,6 +186,20 @@ export class InvitationLinksService {
       const tenantName = invitation.orgName ?? invitation.partnerName ?? '';
       await this.send(tx, { email, name: invitation.name, tenantName, status }, url);
     });
+  }
+
+  /** Publishes `user.invited` of an invitation to an organization: domain events belong to organizations. */
+  private async publishInvited(
+    tx: Transaction,
+    { actor }: AuditedCaller,
+    userId: string,
+    { scope, email, name, roleId, invitedBy }: NewInvitation,
+  ): Promise<void> {
+    if (scope.kind === 'partner') return;
+    const { partnerId, orgId } = scope;
+    const data = { userId, email, name, roleId, invitedBy };
+    const owner = { aggregateId: userId, partnerId, orgId };
+    await this.outbox.publish(tx, { stream: 'events', type: 'user.invited', ...owner, actor, data });
   }
 
   private async mayReceive(caller: UserCaller, userId: string): Promise<boolean> {

@@ -8,8 +8,9 @@ describe('coveredTypes', () => {
     [['remote.*'], ['remote.session.started', 'remote.session.ended']],
     [
       ['user.*', 'user.login'],
-      ['user.login', 'user.logout'],
+      ['user.login', 'user.logout', 'user.invited'],
     ],
+    [['api_key.*'], ['api_key.created', 'api_key.updated', 'api_key.rotated', 'api_key.revoked']],
     [['webhook.test', 'dev*', 'device'], []],
   ])('%j covers %j', (patterns, types) => expect([...coveredTypes(patterns)].sort()).toEqual([...types].sort()));
 

@@ -194,7 +194,7 @@ describe('/webhooks', () => {
 
     it('lists the event types at a path that is not read as an id', async () => {
       const { body } = await reader.get('/event-types').expect(200);
-      expect(body.data).toHaveLength(36);
+      expect(body.data).toHaveLength(41);
       expect(body.data[0]).toEqual({ type: 'device.enrolled', group: 'device', description: expect.any(String) });
       expect(body.wildcards).toContain('remote.session.*');
       await unauthorized.get('/event-types').expect(403);

@@ -30,6 +30,7 @@ export const EVENT_DESCRIPTIONS: Readonly<Record<EventType, string>> = {
   'remote.session.ended': 'A remote session has ended',
   'user.login': 'A user has signed in',
   'user.logout': 'A user has signed out',
+  'user.invited': 'A user was invited to an organization',
   'session.login': 'A user has signed in on a device',
   'session.logout': 'A user has signed out on a device',
   'organization.created': 'An organization was created',
@@ -38,4 +39,8 @@ export const EVENT_DESCRIPTIONS: Readonly<Record<EventType, string>> = {
   'site.created': 'A site was created',
   'site.updated': 'A site was changed',
   'site.deleted': 'A site was deleted',
+  'api_key.created': 'An API key was created',
+  'api_key.updated': 'An API key was changed',
+  'api_key.rotated': 'An API key was replaced by a new one under the same id',
+  'api_key.revoked': 'An API key was revoked',
 };

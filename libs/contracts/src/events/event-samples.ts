@@ -11,6 +11,15 @@ const organization = {
   status: 'active',
 } as const;
 const site = { siteId: '9a3f5c0e-7d1b-4f5e-8d02-2f6f1b7c9e02', name: 'Headquarters' };
+const apiKey = {
+  apiKeyId: '4c7e1f0a-9b2d-4e6a-8f31-7d5a2c9b0e04',
+  name: 'Reports',
+  keyPrefix: 'svc_Ab12Cd34',
+  scopes: ['devices:read'],
+  expiresAt: '2027-11-20T00:00:00.000Z',
+  principalId: null,
+  createdBy: userId,
+};
 
 /** Data of each event that the fleet publishes, as documents show it. */
 export const EVENT_SAMPLES: { readonly [Type in keyof EventMap]: EventMap[Type] } = {
@@ -28,10 +37,21 @@ export const EVENT_SAMPLES: { readonly [Type in keyof EventMap]: EventMap[Type] 
   'device.decommissioned': { deviceId, hostname, decommissionedBy: userId },
   'user.login': { userId, email, mfa: true, method: 'passkey' },
   'user.logout': { userId, email },
+  'user.invited': {
+    userId: '5e2b8c1d-6a4f-4d3b-9c70-1f8e7a6b5d05',
+    email: 'robin@acme.example',
+    name: 'Robin Vale',
+    roleId: '2d9c4b7a-1e5f-4a8b-b630-8c7d6e5f4a06',
+    invitedBy: userId,
+  },
   'organization.created': organization,
   'organization.updated': { ...organization, status: 'suspended' },
   'organization.deleted': organization,
   'site.created': site,
   'site.updated': { ...site, name: 'Head office' },
   'site.deleted': site,
+  'api_key.created': apiKey,
+  'api_key.updated': { ...apiKey, name: 'Monthly reports', fields: ['name'] },
+  'api_key.rotated': { ...apiKey, keyPrefix: 'svc_Ef56Gh78' },
+  'api_key.revoked': apiKey,
 };

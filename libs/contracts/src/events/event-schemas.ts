@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { API_KEY_FIELDS } from './api-key.events.js';
 import type { EventMap } from './event-map.js';
 import type { EventType } from './event.types.js';
 
@@ -21,6 +22,15 @@ const organization = z.object({
     .describe('State of the organization; a deleted one keeps the state before'),
 });
 const site = z.object({ siteId: z.uuid().describe('Id of the site'), name: text('Name of the site') });
+const apiKey = z.object({
+  apiKeyId: z.uuid().describe('Id of the API key'),
+  name: text('Name of the API key'),
+  keyPrefix: text('The first 12 characters of the key'),
+  scopes: z.array(z.string()).describe('What the API key may be used for'),
+  expiresAt: z.iso.datetime().nullable().describe('When the key expires; null: never'),
+  principalId: z.uuid().nullable().describe('The service principal that owns the key; null: none'),
+  createdBy: z.uuid().nullable().describe('User who created the API key'),
+});
 
 /** The data of the events that services of this repository publish. */
 const PUBLISHED = {
@@ -72,12 +82,25 @@ const PUBLISHED = {
     userId: z.uuid().describe('Id of the user'),
     email: text('E-mail address of the user'),
   }),
+  'user.invited': z.object({
+    userId: z.uuid().describe('Id of the user, which names the invitation as well'),
+    email: text('E-mail address of the invited user'),
+    name: text('Name of the invited user'),
+    roleId: z.uuid().describe('Role that the user gets'),
+    invitedBy: z.uuid().nullable().describe('User who invited'),
+  }),
   'organization.created': organization,
   'organization.updated': organization,
   'organization.deleted': organization,
   'site.created': site,
   'site.updated': site,
   'site.deleted': site,
+  'api_key.created': apiKey,
+  'api_key.updated': apiKey.extend({
+    fields: z.array(z.enum(API_KEY_FIELDS)).describe('Names of the changed fields, not all of which the event has'),
+  }),
+  'api_key.rotated': apiKey,
+  'api_key.revoked': apiKey,
 } satisfies { [Type in keyof EventMap]: z.ZodType<EventMap[Type]> };
 
 const alert = { alertId: id('alert'), ruleId: id('rule'), deviceId: id('device') };

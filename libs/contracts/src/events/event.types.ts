@@ -8,10 +8,11 @@ export const EVENT_GROUPS = {
   patch: ['patch.available', 'patch.approved', 'patch.installed', 'patch.failed', 'patch.rollback'],
   security: ['security.score_changed'],
   remote: ['remote.session.started', 'remote.session.ended'],
-  user: ['user.login', 'user.logout'],
+  user: ['user.login', 'user.logout', 'user.invited'],
   session: ['session.login', 'session.logout'],
   organization: ['organization.created', 'organization.updated', 'organization.deleted'],
   site: ['site.created', 'site.updated', 'site.deleted'],
+  api_key: ['api_key.created', 'api_key.updated', 'api_key.rotated', 'api_key.revoked'],
 } as const;
 
 export type EventType = (typeof EVENT_GROUPS)[keyof typeof EVENT_GROUPS][number];
@@ -34,6 +35,7 @@ export const EVENT_WILDCARDS = [
   'session.*',
   'organization.*',
   'site.*',
+  'api_key.*',
 ] as const;
 
 /** The type of test deliveries; it is never published and cannot be subscribed to. */
