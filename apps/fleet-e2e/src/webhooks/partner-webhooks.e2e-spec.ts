@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import {
   ApiClient,
   buildEnrollment,
@@ -5,6 +6,7 @@ import {
   createOrganization,
   eventually,
   hasValidSignature,
+  MailboxClient,
   partnerWithMfa,
   registerPartner,
   untilStatus,
@@ -78,6 +80,70 @@ describe('a webhook of a partner', () => {
     const [deleted] = await sink.waitFor('organization.deleted');
     expect(deleted?.body).toMatchObject({ orgId, data: { organizationId: orgId } });
     expect(new Set(sink.received.map(({ body }) => body.orgId))).toEqual(new Set([orgId]));
+  });
+
+  it('gets changes of API keys and invitations of its organizations, without any secret', async () => {
+    const [ours, theirs] = [await partnerWithMfa(fleet), await partnerWithMfa(fleet)];
+    const [our, their] = [await receiver(), await receiver()];
+    const events = ['api_key.*', 'user.invited'];
+    must(await ours.client.post('/partner-webhooks', { ...input(our.url), events }), 201);
+    must(await theirs.client.post('/partner-webhooks', { ...input(their.url), events }), 201);
+    const [{ orgId }, foreign] = [await createOrganization(ours.client), await createOrganization(theirs.client)];
+
+    const created = must(
+      await ours.client.post('/api-keys', { orgId, name: 'Reports', scopes: ['devices:read'] }),
+      201,
+    );
+    must(await ours.client.patch(`/api-keys/${created.id}`, { name: 'Monthly reports' }), 200);
+    const rotated = must(await ours.client.post(`/api-keys/${created.id}/rotate`, {}), 200);
+    must(await ours.client.delete(`/api-keys/${created.id}`), 200);
+    const roles = must(await ours.client.get(`/users/roles?orgId=${orgId}&limit=100`), 200).data;
+    const roleId = (roles as { id: string; name: string }[]).find(({ name }) => name === 'Org Technician')?.id;
+    const email = `invited-${Date.now()}@users.test`;
+    const user = must(await ours.client.post('/users/invite', { orgId, email, name: 'Robin Vale', roleId }), 201);
+    const token = await new MailboxClient(fleet.mailboxUrl).token(email);
+
+    const key = { apiKeyId: created.id, name: 'Reports', keyPrefix: created.keyPrefix, scopes: ['devices:read'] };
+    const dataOf = async (type: string) => {
+      const [request] = await our.receiver.waitFor(type);
+      expect([request.body.orgId, hasValidSignature(request, SECRET)]).toEqual([orgId, true]);
+      return request.body.data;
+    };
+    expect(await dataOf('api_key.created')).toEqual({
+      ...key,
+      expiresAt: null,
+      principalId: null,
+      createdBy: ours.userId,
+    });
+    const name = 'Monthly reports';
+    expect(await dataOf('api_key.updated')).toMatchObject({ ...key, name, fields: ['name'] });
+    const { keyPrefix } = rotated;
+    expect(await dataOf('api_key.rotated')).toMatchObject({ ...key, name, keyPrefix });
+    expect(await dataOf('api_key.revoked')).toMatchObject({ ...key, name, keyPrefix });
+    expect(await dataOf('user.invited')).toEqual({
+      userId: user.id,
+      email,
+      name: 'Robin Vale',
+      roleId,
+      invitedBy: ours.userId,
+    });
+    const bodies = our.receiver.received.map(({ rawBody }) => rawBody).join();
+    for (const secret of [created.key, rotated.key, token] as string[]) {
+      const hash = createHash('sha256').update(secret);
+      const [hex, base64] = [hash.copy().digest('hex'), hash.copy().digest('base64')];
+      for (const text of [secret, secret.slice(12), hex, base64]) expect(bodies).not.toContain(text);
+    }
+
+    must(await theirs.client.post('/api-keys', { orgId: foreign.orgId, name: 'Theirs', scopes: [] }), 201);
+    await their.receiver.waitFor('api_key.created');
+    expect(their.receiver.received.map(({ body }) => body.orgId)).toEqual([foreign.orgId]);
+    expect(our.receiver.received.map(({ body }) => body.type).sort()).toEqual([
+      'api_key.created',
+      'api_key.revoked',
+      'api_key.rotated',
+      'api_key.updated',
+      'user.invited',
+    ]);
   });
 
   it('can be created by administrators of the partner with a second factor only', async () => {

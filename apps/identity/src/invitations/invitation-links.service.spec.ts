@@ -68,30 +68,40 @@ describe('InvitationLinksService', () => {
   });
 
   describe('to an organization', () => {
-    /** Collects the events `user.invited` from here on. */
-    async function collectEvents() {
-      const link = new NatsLink({ url: testApp.nats.adminUrl, name: 'events-spec' });
+    const events: DomainEvent<'user.invited'>[] = [];
+    let link: NatsLink;
+    let orgId: string;
+
+    beforeAll(async () => {
+      link = new NatsLink({ url: testApp.nats.adminUrl, name: 'events-spec' });
       await link.open();
-      const events: DomainEvent<'user.invited'>[] = [];
       link.connection.subscribe('rmm.events.*.user.invited', {
         callback: (_, message) => void events.push(message.json<DomainEvent<'user.invited'>>()),
       });
       await link.connection.flush();
-      return { events, close: () => link.close() };
-    }
-    const toOrganization = (email: string, orgId: string): Invitation => ({
+    });
+    beforeEach(async () => {
+      events.length = 0;
+      orgId = randomUUID();
+      await testApp.query(
+        `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
+         VALUES ($1, $2, 'Customer', 'customer-' || $1::uuid, 'active', 1)`,
+        [orgId, acme.partnerId],
+      );
+    });
+    afterAll(() => link.close());
+
+    const toOrganization = (email: string): Invitation => ({
       ...invitation(email),
       scope: { kind: 'organization', partnerId: acme.partnerId, orgId },
       orgAccess: 'none',
     });
 
     it('publishes the invitation without its link, and none to a partner', async () => {
-      const { events, close } = await collectEvents();
-      const [email, orgId] = [freshEmail(), randomUUID()];
+      const email = freshEmail();
       await invite(freshEmail());
-      const { userId } = await run((tx, links) => links.invite(tx, caller, null, toOrganization(email, orgId), true));
+      const { userId } = await run((tx, links) => links.invite(tx, caller, null, toOrganization(email), true));
       await eventually(() => expect(events).toHaveLength(1));
-      await close();
       expect(events).toMatchObject([{ partnerId: acme.partnerId, orgId, aggregateId: userId, actor: caller.actor }]);
       const data = { userId, email, name: 'Robin Vale', roleId: viewer, invitedBy: acme.userId };
       expect(events[0].data).toEqual(data);
@@ -102,25 +112,20 @@ describe('InvitationLinksService', () => {
     });
 
     it('publishes nothing when the transaction fails or the user is invited already', async () => {
-      const { events, close } = await collectEvents();
-      const orgId = randomUUID();
       const failing = run(async (tx, links) => {
-        await links.invite(tx, caller, null, toOrganization(freshEmail(), orgId), false);
+        await links.invite(tx, caller, null, toOrganization(freshEmail()), false);
         throw new Error('failed after the invitation');
       });
       await expect(failing).rejects.toThrow('failed after the invitation');
       const email = freshEmail();
-      const { userId: id } = await run((tx, links) =>
-        links.invite(tx, caller, null, toOrganization(email, orgId), false),
-      );
+      const { userId: id } = await run((tx, links) => links.invite(tx, caller, null, toOrganization(email), false));
       const existing = { id, email, name: 'Robin Vale', status: 'invited' } as const;
-      const again = run((tx, links) => links.invite(tx, caller, existing, toOrganization(email, orgId), false));
+      const again = run((tx, links) => links.invite(tx, caller, existing, toOrganization(email), false));
       await expect(again).rejects.toThrow(UserAlreadyExists);
       const { userId: later } = await run((tx, links) =>
-        links.invite(tx, caller, null, toOrganization(freshEmail(), orgId), false),
+        links.invite(tx, caller, null, toOrganization(freshEmail()), false),
       );
       await eventually(() => expect(events.map(({ aggregateId }) => aggregateId)).toContain(later));
-      await close();
       expect(events.map(({ aggregateId }) => aggregateId).sort()).toEqual([id, later].sort());
     });
   });

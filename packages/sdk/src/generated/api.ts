@@ -8367,7 +8367,7 @@ export interface components {
              * @description Group of the type
              * @enum {string}
              */
-            group: "device" | "alert" | "script" | "automation" | "policy" | "patch" | "security" | "remote" | "user" | "session" | "organization" | "site";
+            group: "device" | "alert" | "script" | "automation" | "policy" | "patch" | "security" | "remote" | "user" | "session" | "organization" | "site" | "api_key";
             /** @description The event type */
             type: string;
         };
@@ -23428,7 +23428,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description An event type */
-                event?: "device.enrolled" | "device.online" | "device.offline" | "device.updated" | "device.decommissioned" | "alert.triggered" | "alert.acknowledged" | "alert.resolved" | "alert.escalated" | "script.started" | "script.completed" | "script.failed" | "automation.started" | "automation.completed" | "automation.failed" | "policy.evaluated" | "policy.violation" | "policy.compliant" | "patch.available" | "patch.approved" | "patch.installed" | "patch.failed" | "patch.rollback" | "security.score_changed" | "remote.session.started" | "remote.session.ended" | "user.login" | "user.logout" | "session.login" | "session.logout" | "organization.created" | "organization.updated" | "organization.deleted" | "site.created" | "site.updated" | "site.deleted" | "webhook.test";
+                event?: "device.enrolled" | "device.online" | "device.offline" | "device.updated" | "device.decommissioned" | "alert.triggered" | "alert.acknowledged" | "alert.resolved" | "alert.escalated" | "script.started" | "script.completed" | "script.failed" | "automation.started" | "automation.completed" | "automation.failed" | "policy.evaluated" | "policy.violation" | "policy.compliant" | "patch.available" | "patch.approved" | "patch.installed" | "patch.failed" | "patch.rollback" | "security.score_changed" | "remote.session.started" | "remote.session.ended" | "user.login" | "user.logout" | "user.invited" | "session.login" | "session.logout" | "organization.created" | "organization.updated" | "organization.deleted" | "site.created" | "site.updated" | "site.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "webhook.test";
                 /** @description Records a page */
                 limit?: number;
                 /** @description The page, counted from 1 */
@@ -30528,7 +30528,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description An event type */
-                event?: "device.enrolled" | "device.online" | "device.offline" | "device.updated" | "device.decommissioned" | "alert.triggered" | "alert.acknowledged" | "alert.resolved" | "alert.escalated" | "script.started" | "script.completed" | "script.failed" | "automation.started" | "automation.completed" | "automation.failed" | "policy.evaluated" | "policy.violation" | "policy.compliant" | "patch.available" | "patch.approved" | "patch.installed" | "patch.failed" | "patch.rollback" | "security.score_changed" | "remote.session.started" | "remote.session.ended" | "user.login" | "user.logout" | "session.login" | "session.logout" | "organization.created" | "organization.updated" | "organization.deleted" | "site.created" | "site.updated" | "site.deleted" | "webhook.test";
+                event?: "device.enrolled" | "device.online" | "device.offline" | "device.updated" | "device.decommissioned" | "alert.triggered" | "alert.acknowledged" | "alert.resolved" | "alert.escalated" | "script.started" | "script.completed" | "script.failed" | "automation.started" | "automation.completed" | "automation.failed" | "policy.evaluated" | "policy.violation" | "policy.compliant" | "patch.available" | "patch.approved" | "patch.installed" | "patch.failed" | "patch.rollback" | "security.score_changed" | "remote.session.started" | "remote.session.ended" | "user.login" | "user.logout" | "user.invited" | "session.login" | "session.logout" | "organization.created" | "organization.updated" | "organization.deleted" | "site.created" | "site.updated" | "site.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "webhook.test";
                 /** @description Records a page */
                 limit?: number;
                 /** @description The page, counted from 1 */

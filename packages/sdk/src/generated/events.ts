@@ -59,6 +59,88 @@ export interface components {
             /** @description Title of the alert */
             title?: string;
         };
+        /** @description An API key was created */
+        "api_key.created": {
+            /**
+             * Format: uuid
+             * @description Id of the API key
+             */
+            apiKeyId: string;
+            /** @description User who created the API key */
+            createdBy: string | null;
+            /** @description When the key expires; null: never */
+            expiresAt: string | null;
+            /** @description The first 12 characters of the key */
+            keyPrefix: string;
+            /** @description Name of the API key */
+            name: string;
+            /** @description The service principal that owns the key; null: none */
+            principalId: string | null;
+            /** @description What the API key may be used for */
+            scopes: string[];
+        };
+        /** @description An API key was revoked */
+        "api_key.revoked": {
+            /**
+             * Format: uuid
+             * @description Id of the API key
+             */
+            apiKeyId: string;
+            /** @description User who created the API key */
+            createdBy: string | null;
+            /** @description When the key expires; null: never */
+            expiresAt: string | null;
+            /** @description The first 12 characters of the key */
+            keyPrefix: string;
+            /** @description Name of the API key */
+            name: string;
+            /** @description The service principal that owns the key; null: none */
+            principalId: string | null;
+            /** @description What the API key may be used for */
+            scopes: string[];
+        };
+        /** @description An API key was replaced by a new one under the same id */
+        "api_key.rotated": {
+            /**
+             * Format: uuid
+             * @description Id of the API key
+             */
+            apiKeyId: string;
+            /** @description User who created the API key */
+            createdBy: string | null;
+            /** @description When the key expires; null: never */
+            expiresAt: string | null;
+            /** @description The first 12 characters of the key */
+            keyPrefix: string;
+            /** @description Name of the API key */
+            name: string;
+            /** @description The service principal that owns the key; null: none */
+            principalId: string | null;
+            /** @description What the API key may be used for */
+            scopes: string[];
+        };
+        /** @description An API key was changed */
+        "api_key.updated": {
+            /**
+             * Format: uuid
+             * @description Id of the API key
+             */
+            apiKeyId: string;
+            /** @description User who created the API key */
+            createdBy: string | null;
+            /** @description When the key expires; null: never */
+            expiresAt: string | null;
+            /** @description Names of the changed fields, not all of which the event has */
+            fields: ("description" | "expiresAt" | "expiryReminders" | "name" | "principalId" | "rateLimit" | "scopes" | "sourceCidrs")[];
+            /** @description The first 12 characters of the key */
+            keyPrefix: string;
+            /** @description Name of the API key */
+            name: string;
+            /** @description The service principal that owns the key; null: none */
+            principalId: string | null;
+            /** @description What the API key may be used for */
+            scopes: string[];
+        };
         /** @description An automation has ended */
         "automation.completed": {
             /** @description Id of the automation */
@@ -547,6 +629,25 @@ export interface components {
              * @description Id of the site
              */
             siteId: string;
+        };
+        /** @description A user was invited to an organization */
+        "user.invited": {
+            /** @description E-mail address of the invited user */
+            email: string;
+            /** @description User who invited */
+            invitedBy: string | null;
+            /** @description Name of the invited user */
+            name: string;
+            /**
+             * Format: uuid
+             * @description Role that the user gets
+             */
+            roleId: string;
+            /**
+             * Format: uuid
+             * @description Id of the user, which names the invitation as well
+             */
+            userId: string;
         };
         /** @description A user has signed in */
         "user.login": {
