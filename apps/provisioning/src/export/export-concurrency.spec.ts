@@ -88,7 +88,8 @@ describe('an export of devices while other transactions write', () => {
       consume(full.records);
 
       let updatedSince = snapshotAt;
-      for (let n = 0; n < INCREMENTAL_EXPORTS; n += 1) {
+      const hasEnoughChanges = () => running.committed > 20 && running.suspended.size > 0;
+      for (let n = 0; n < INCREMENTAL_EXPORTS || !hasEnoughChanges(); n += 1) {
         const changes = await readAllPages(list, partnerId, { updatedSince, limit: 40 }, async () => {
           await restamps.stampNext(100);
         });
@@ -106,8 +107,6 @@ describe('an export of devices while other transactions write', () => {
       const hostnameOf = (id: string) => (consumed.get(id) as { hostname?: string } | undefined)?.hostname;
       expect(live.filter(({ id, hostname }) => hostnameOf(id) !== hostname)).toEqual([]);
       expect(idsOf((await readAllPages(list, partnerId, { limit: 500 })).records)).toEqual(idsOf(live));
-      expect(running.committed).toBeGreaterThan(20);
-      expect(running.suspended.size).toBeGreaterThan(0);
     },
     120_000,
   );
