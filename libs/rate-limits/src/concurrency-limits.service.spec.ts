@@ -92,6 +92,16 @@ describe('ConcurrencyLimits', () => {
     await Promise.all(running.map(({ result }) => result));
   });
 
+  it('counts work of a limit without a number for the process in none', async () => {
+    const [counted, uncounted] = [1, undefined].map((perProcess) => ({ ...LIMIT, name: 'nested', perProcess }));
+    const outer = await begin(here, 'p-1', uncounted);
+    expect(await here.run(counted, 'p-2', () => here.run(uncounted, 'p-3', () => Promise.resolve('done')))).toBe(
+      'done',
+    );
+    outer.end();
+    await outer.result;
+  });
+
   it('frees the slot of work that failed and passes its error on', async () => {
     const one = { ...LIMIT, limit: 1 };
     const failed = here.run(one, 'p-4', () => Promise.reject(new Error('bad row')));

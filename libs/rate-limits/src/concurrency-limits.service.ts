@@ -12,7 +12,7 @@ export interface ConcurrencyLimit {
   leaseSeconds: number;
   /** Seconds until the caller may try again; up to as many are added, so that requests refused together do not return together. */
   retryAfterSeconds: number;
-  /** Number of requests of all keys that may run at the same time in one process; any number when absent. */
+  /** Number of requests of all keys that may run at the same time in one process; when absent, any number, and none is counted. */
   perProcess?: number;
 }
 
@@ -44,7 +44,7 @@ export class ConcurrencyLimits {
    * @throws RateLimitedError  at once, without waiting for a slot; UnavailableError  when this process runs `perProcess`
    */
   async run<T>(
-    { name, limit, leaseSeconds, perProcess = Infinity, retryAfterSeconds: leastSeconds }: ConcurrencyLimit,
+    { name, limit, leaseSeconds, perProcess, retryAfterSeconds: leastSeconds }: ConcurrencyLimit,
     key: string,
     work: () => Promise<T>,
   ) {
@@ -56,19 +56,19 @@ export class ConcurrencyLimits {
     };
     const here = this.running.get(slot) ?? 0;
     if (here >= limit) throw refuse();
-    if ((this.inProcess.get(name) ?? 0) >= perProcess) {
+    if (perProcess !== undefined && (this.inProcess.get(name) ?? 0) >= perProcess) {
       this.observer?.countRefusal(name, 'process');
       throw new UnavailableError(undefined, { retryAfterSeconds, logDetails: { limit: name, perProcess } });
     }
     add(this.running, slot, 1);
-    add(this.inProcess, name, 1);
+    if (perProcess !== undefined) add(this.inProcess, name, 1);
     const token = randomUUID();
     try {
       if (!(await this.takeSlot(slot, limit, leaseSeconds * 1_000, token))) throw refuse();
       return await work();
     } finally {
       add(this.running, slot, -1);
-      add(this.inProcess, name, -1);
+      if (perProcess !== undefined) add(this.inProcess, name, -1);
       await this.redis.shared.zrem(slot, token).catch(() => undefined);
     }
   }
