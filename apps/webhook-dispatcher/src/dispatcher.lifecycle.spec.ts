@@ -12,7 +12,6 @@ import type { UpdateWebhookDto } from './webhooks/dto/update-webhook.dto.js';
 import type { WebhookDto } from './webhooks/dto/webhook.dto.js';
 import { WebhooksService } from './webhooks/webhooks.service.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 /** An attempt that has begun ends as it began; what was changed meanwhile counts from the next one on. */
 describe('an attempt in flight', () => {
   let cluster: DispatcherTestCluster;

@@ -6,7 +6,6 @@ import { RecordedClient } from '../test/api-examples/recorded-client.js';
 import { DispatcherTestApp } from '../test/dispatcher-test-app.js';
 import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('the OpenAPI document of webhook-dispatcher', () => {
   let service: DispatcherTestApp;
   let document: OpenApiDocument;

@@ -5,7 +5,6 @@ import { DispatcherTestCluster, organizationCaller, type Organization } from '..
 import { DeliveryNotFound } from '../deliveries/delivery.errors.js';
 import { AttemptLogRepository } from './attempt-log.repository.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('AttemptLogRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;

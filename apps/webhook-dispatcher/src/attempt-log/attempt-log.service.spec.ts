@@ -10,7 +10,6 @@ import { MASK } from '../webhooks/webhook-masking.policy.js';
 import { WebhookSealingService } from '../webhooks/webhook-sealing.service.js';
 import type { AttemptDto } from './dto/attempt.dto.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 /** The headers that the connection adds. */
 const OF_THE_CONNECTION = new Set(['host', 'connection', 'content-length']);
 

@@ -4,7 +4,6 @@ import { createWebhook, DispatcherTestCluster } from '../../test/dispatcher-test
 import { RequestShapesRepository } from './request-shapes.repository.js';
 import type { RequestShape } from './stored-exchange.mapper.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('RequestShapesRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;

@@ -11,7 +11,6 @@ import { FakeReceiver } from '../../test/fake-receiver.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
 import { FailDeadWebhooksJob } from './fail-dead-webhooks.job.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('failing webhooks by themselves', () => {
   let cluster: DispatcherTestCluster;
   let apps: INestApplication[];

@@ -5,7 +5,6 @@ import { eventually, startStores, type Stores } from '@rmm/testing-services';
 import { type BackgroundJobHandler, BackgroundJobsService } from './background-jobs.service.js';
 import { QUEUE_PREFIX } from './background-queue.config.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 const logger = { warn: jest.fn(), info: jest.fn(), error: jest.fn() } as unknown as Logger;
 const NOTHING = { waiting: 0, delayed: 0, active: 0, failed: 0 };
 

@@ -5,7 +5,6 @@ import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('/webhooks/dead-letters', () => {
   const partnerId = randomUUID();
   let service: DispatcherTestApp;

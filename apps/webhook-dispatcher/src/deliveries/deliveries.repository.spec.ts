@@ -11,7 +11,6 @@ import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
 import { DeliveriesRepository } from './deliveries.repository.js';
 import { DeliveryNotFound } from './delivery.errors.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('DeliveriesRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;

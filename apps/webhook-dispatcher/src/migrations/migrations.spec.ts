@@ -10,7 +10,6 @@ const NEW_ORGANIZATION = `
   insert into organization_directory (org_id, partner_id, name, slug, status, version)
   values (gen_random_uuid(), gen_random_uuid(), 'O', 'o', 'active', 1) returning partner_id, org_id`;
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('the schema', () => {
   let stores: Stores;
   let database: TestDatabase<typeof SCHEMA>;

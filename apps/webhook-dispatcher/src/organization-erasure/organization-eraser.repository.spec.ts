@@ -7,7 +7,6 @@ import { tablesOfOrganizations } from '@rmm/persistence/testing';
 import { DispatcherTestCluster, type Organization } from '../../test/dispatcher-test-cluster.js';
 import { OrganizationEraserRepository } from './organization-eraser.repository.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 const TABLES = [
   'webhook',
   'webhook_counter',

@@ -8,7 +8,6 @@ import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-
 import { isSignedWith, type Received } from '../../test/fake-receiver.js';
 import { EVENTS_DURABLE } from '../intake/event-intake.consumer.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 const PREFIX = 'partner-webhooks';
 const SECRET = 'a secret of the partner';
 

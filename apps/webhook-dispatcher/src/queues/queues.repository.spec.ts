@@ -5,7 +5,6 @@ import { DispatcherTestCluster, type Organization } from '../../test/dispatcher-
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
 import { QueuesRepository } from './queues.repository.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 /** The first and the last id in the order of the index. */
 const [FIRST, LAST] = ['00000000-0000-4000-8000-000000000000', 'ffffffff-ffff-4fff-bfff-ffffffffffff'];
 

@@ -12,7 +12,6 @@ import { WebhooksService } from '../webhooks/webhooks.service.js';
 import { RecoverWebhooksJob } from './recover-webhooks.job.js';
 import { RecoveryService } from './recovery.service.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 const SINCE = () => ({ since: new Date(Date.now() - 3_600_000) });
 
 describe('RecoverWebhooksJob', () => {

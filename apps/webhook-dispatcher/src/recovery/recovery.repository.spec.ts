@@ -9,7 +9,6 @@ import {
 } from '../../test/dispatcher-test-cluster.js';
 import { cursorBefore, type HistoryCursor, RecoveryRepository } from './recovery.repository.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 const NOON = new Date(Date.now() - 3_600_000);
 const AHEAD = new Date(Date.now() + 600_000);
 

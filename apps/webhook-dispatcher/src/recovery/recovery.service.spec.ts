@@ -6,7 +6,6 @@ import { DispatcherTestApp } from '../../test/dispatcher-test-app.js';
 import type { DispatcherTestCluster, Organization } from '../../test/dispatcher-test-cluster.js';
 import type { FakeReceiver } from '../../test/fake-receiver.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 const HOUR_AGO = () => new Date(Date.now() - 3_600_000).toISOString();
 
 describe('POST /webhooks/:id/recover', () => {

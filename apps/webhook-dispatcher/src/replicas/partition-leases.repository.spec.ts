@@ -6,7 +6,6 @@ import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
 import { PartitionLeaseManagerService } from './partition-lease-manager.service.js';
 import { PartitionLeasesRepository } from './partition-leases.repository.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('PartitionLeasesRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;

@@ -4,7 +4,6 @@ import { eventually } from '@rmm/testing-services';
 import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
 import { ReplicaSignalsService } from './replica-signals.service.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('ReplicaSignalsService', () => {
   let cluster: DispatcherTestCluster;
   let apps: INestApplication[];

@@ -11,7 +11,6 @@ import { buildService, ServiceProcess } from '../../test/service-process.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('recovery from failures', () => {
   let cluster: DispatcherTestCluster;
   let receiver: FakeReceiver;

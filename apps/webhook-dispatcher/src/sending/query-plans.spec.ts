@@ -4,7 +4,6 @@ import { createWebhook, DispatcherTestCluster } from '../../test/dispatcher-test
 import { FakeReceiver } from '../../test/fake-receiver.js';
 import { SenderService } from './sender.service.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 const EVENTS = 60;
 
 describe('the statements of the sender', () => {

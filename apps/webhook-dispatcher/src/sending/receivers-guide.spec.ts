@@ -17,7 +17,6 @@ const OLD = 'ein Schlüssel aus Wörtern';
 const NEW = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 const FIVE_MINUTES = 300_000;
 
-// Real stores on a busy machine: time is not what these specs are about.
 /** docs/guides/receiving-webhooks.md: every verifier in it, against what the dispatcher really sends. */
 describe('the guide for receivers', () => {
   const dir = mkdtempSync(join(tmpdir(), 'receivers-guide-'));

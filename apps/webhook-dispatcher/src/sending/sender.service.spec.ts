@@ -14,7 +14,6 @@ import { SubscriptionIndexService } from '../subscriptions/subscription-index.se
 import { WebhooksService } from '../webhooks/webhooks.service.js';
 import { SenderService } from './sender.service.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('sending deliveries', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;

@@ -12,7 +12,6 @@ import { SubscriptionIndexService } from './subscription-index.service.js';
 
 const URL_A = 'http://127.0.0.1:9/a';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('SubscriptionIndexService', () => {
   let cluster: DispatcherTestCluster;
   let here: INestApplication;

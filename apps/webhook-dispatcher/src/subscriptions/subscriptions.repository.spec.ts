@@ -6,7 +6,6 @@ import { FakeReceiver } from '../../test/fake-receiver.js';
 import { SubscriptionIndexService } from './subscription-index.service.js';
 import { SubscriptionsRepository } from './subscriptions.repository.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('SubscriptionsRepository', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;

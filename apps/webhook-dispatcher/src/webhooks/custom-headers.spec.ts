@@ -25,7 +25,6 @@ const STANDARD = [
   'webhook-signature',
 ];
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('custom headers on the wire', () => {
   let cluster: DispatcherTestCluster;
   let app: INestApplication;

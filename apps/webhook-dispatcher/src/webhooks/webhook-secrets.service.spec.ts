@@ -14,7 +14,6 @@ import { SubscriptionIndexService } from '../subscriptions/subscription-index.se
 import { MASK } from './webhook-masking.policy.js';
 import { WebhooksService } from './webhooks.service.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('POST /webhooks/:id/rotate-secret', () => {
   let service: DispatcherTestApp;
   let cluster: DispatcherTestCluster;

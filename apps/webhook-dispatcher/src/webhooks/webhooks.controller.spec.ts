@@ -7,7 +7,6 @@ import type { FakeReceiver } from '../../test/fake-receiver.js';
 import { MASK } from './webhook-masking.policy.js';
 import { WebhookSealingService } from './webhook-sealing.service.js';
 
-// Real stores on a busy machine: time is not what these specs are about.
 describe('/webhooks', () => {
   let service: DispatcherTestApp;
   let cluster: DispatcherTestCluster;
