@@ -6,6 +6,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 import { declaredMetrics, problemsOf, processMetrics, quotedWords, read } from './support/metrics.mjs';
+import { findPromtool } from './support/promtool.mjs';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const RUNBOOKS = 'docs/runbooks';
@@ -14,6 +15,7 @@ const SECTIONS = ['Meaning', 'Effect', 'Confirm', 'Act', 'Over'];
 const { groups } = parse(read('deploy/alerts.yml'));
 const rules = groups.flatMap((group) => group.rules);
 const alerts = rules.filter(({ alert }) => alert !== undefined);
+const { tests: ruleTests } = parse(read('deploy/alerts.test.yml'));
 const records = new Set(rules.flatMap(({ record }) => record ?? []));
 const known = { metrics: declaredMetrics(), process: processMetrics(), words: quotedWords(), records };
 
@@ -85,13 +87,42 @@ test('every page has its sections, and its queries use existing metrics', () => 
   }
 });
 
-const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-test('promtool accepts the rules and its tests pass', { skip: !hasPromtool && 'promtool is not installed' }, () => {
+test('every alert has a test in which it fires, and every test names an alert', () => {
+  const cases = ruleTests.flatMap((one) => one.alert_rule_test ?? []);
+  const names = alerts.map(({ alert }) => alert);
+  const firing = new Set(cases.filter((one) => one.exp_alerts?.length > 0).map(({ alertname }) => alertname));
+  assert.deepEqual(
+    names.filter((name) => !firing.has(name)),
+    [],
+    'alerts without a test that expects them',
+  );
+  // promtool accepts a test that expects no alert of a name that does not exist.
+  assert.deepEqual(
+    cases.map(({ alertname }) => alertname).filter((name) => !names.includes(name)),
+    [],
+    'tests of unknown alerts',
+  );
+});
+
+test('the tests of the rules have series that the sources declare', () => {
+  const series = ruleTests.flatMap(({ input_series: input }) => input.map((one) => one.series));
+  assert.deepEqual(
+    series.flatMap((one) => problemsOf(one, known)),
+    [],
+  );
+});
+
+test('the chart has the same rules', () => {
+  assert.equal(read('deploy/chart/files/alerts.yml'), read('deploy/alerts.yml'));
+});
+
+const promtool = findPromtool();
+test('promtool accepts the rules and its tests pass', { skip: !promtool && 'promtool is not installed' }, () => {
   for (const args of [
     ['check', 'rules', 'alerts.yml'],
     ['test', 'rules', 'alerts.test.yml'],
   ]) {
-    const { status, stdout, stderr } = spawnSync('promtool', args, { cwd: path.join(ROOT, 'deploy') });
+    const { status, stdout, stderr } = spawnSync(promtool, args, { cwd: path.join(ROOT, 'deploy') });
     assert.equal(status, 0, `${stdout}${stderr}`);
   }
 });
