@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { McpDevice, McpScript, McpSite } from '@rmm/contracts';
+import type { McpAutomation, McpDevice, McpScript, McpSite } from '@rmm/contracts';
 import type { McpDataService } from '../src/mcp/data/mcp-data.service.js';
 
 export const DEVICE: McpDevice = {
@@ -50,6 +50,16 @@ export const SCRIPT: McpScript = {
   nextOffset: null,
 };
 
+export const AUTOMATION: McpAutomation = {
+  id: randomUUID(),
+  orgId: null,
+  name: 'Clean up',
+  description: null,
+  enabled: true,
+  onFailure: 'stop',
+  updatedAt: '2026-01-01T00:00:00.000Z',
+};
+
 const COUNTS = {
   ...{ totalDevices: 1, neverScanned: 1, stale: 0 },
   ...{ scannedNoneDetected: 0, detectedDevices: 0, freshDetectedDevices: 0 },
@@ -75,6 +85,7 @@ export function fakeMcpData(): Fake {
     listSites: jest.fn().mockResolvedValue({ items: [{ ...SITE, ...extra }], ...page }),
     listScripts: jest.fn().mockResolvedValue({ items: [{ ...SCRIPT, ...extra }], ...page }),
     getScript: jest.fn().mockResolvedValue({ ...SCRIPT, ...extra }),
+    listAutomations: jest.fn().mockResolvedValue({ items: [{ ...AUTOMATION, ...extra }], ...page }),
     summarizePosture: jest.fn().mockResolvedValue({
       category: 'rmm',
       stalenessDays: 7,

@@ -2,11 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { ApiClient, connectToFleet, createOrganization, eventually, partnerWithMfa } from '@rmm/testing';
 import { createApiKey, enrollDevice } from '../credentials/machines.js';
 import { EventPublisher } from '../outages/event-publisher.js';
+import { publishRecords } from '../partner-interface/publish-records.js';
 import { must } from '../steps.js';
 import { CLIENTS, type McpClient } from './mcp-clients.js';
 
 const TOOLS = [
-  ...['list_devices', 'get_device', 'list_sites', 'list_scripts', 'get_script', 'list_alerts', 'get_posture_summary'],
+  ...['list_devices', 'get_device', 'list_sites', 'list_scripts', 'get_script', 'list_automations', 'list_alerts'],
+  'get_posture_summary',
   ...['set_device_custom_fields', 'set_device_tags', 'run_script'],
 ];
 
@@ -19,9 +21,11 @@ describe('MCP', () => {
   let scriptId: string;
   let foreignDeviceId: string;
   const alertId = randomUUID();
+  const automationId = randomUUID();
 
   beforeAll(async () => {
-    admin = (await partnerWithMfa(fleet)).client;
+    const { client, partnerId } = await partnerWithMfa(fleet);
+    admin = client;
     orgId = (await createOrganization(admin)).orgId;
     siteId = must(await admin.post('/orgs/sites', { orgId, name: 'Main Office' }), 201).id as string;
     deviceId = await enrollDevice(fleet, admin, orgId, siteId);
@@ -30,6 +34,13 @@ describe('MCP', () => {
     foreignDeviceId = await enrollDevice(fleet, admin, (await createOrganization(admin)).orgId);
     const alert = { id: alertId, type: 'alert.triggered', orgId, data: { deviceId, severity: 'high' } };
     await new EventPublisher(fleet).publishAll([alert]);
+    const record = { name: 'Clean up', enabled: true, trigger: { cron: '0 3 * * *' }, actions: [{ run: scriptId }] };
+    await publishRecords(fleet, [
+      {
+        ...{ schemaVersion: 1, messageId: randomUUID(), resource: 'automations', id: automationId, partnerId, orgId },
+        ...{ updatedAt: new Date().toISOString(), record },
+      },
+    ]);
   });
 
   const createKey = (scopes: string[]) => createApiKey(admin, orgId, { scopes, rateLimit: 10_000 });
@@ -49,6 +60,7 @@ describe('MCP', () => {
       (await client.callTool({ name, arguments: args })).structuredContent;
 
     it('lists every tool and calls each once', async () => {
+      await eventually(async () => expect(await call('list_automations', {})).toMatchObject({ total: 1 }));
       const { tools } = await client.listTools();
       expect(tools.map(({ name }) => name)).toEqual(TOOLS);
       const called: Record<string, unknown> = {
@@ -57,6 +69,7 @@ describe('MCP', () => {
         list_sites: await call('list_sites', {}),
         list_scripts: await call('list_scripts', { language: 'bash' }),
         get_script: await call('get_script', { scriptId }),
+        list_automations: await call('list_automations', { limit: 5 }),
         list_alerts: await call('list_alerts', { limit: 5 }),
         get_posture_summary: await call('get_posture_summary'),
         set_device_custom_fields: await call('set_device_custom_fields', { deviceId, customFields: { rack: 'A1' } }),
@@ -70,6 +83,7 @@ describe('MCP', () => {
         list_sites: { sites: expect.arrayContaining([expect.objectContaining({ id: siteId, deviceCount: 1 })]) },
         list_scripts: { scripts: [{ id: scriptId, name: 'Disk space' }] },
         get_script: { script: { content: 'df -h', nextOffset: null } },
+        list_automations: { automations: [{ id: automationId, name: 'Clean up', enabled: true }], total: 1 },
         list_alerts: {
           alerts: [{ id: alertId, type: 'alert.triggered', data: { severity: 'high' } }],
           nextCursor: null,
@@ -87,7 +101,9 @@ describe('MCP', () => {
 
     it('reads resources and prompts', async () => {
       const { resources } = await client.listResources();
-      expect(resources.map(({ uri }) => uri)).toEqual(['rmm://devices', 'rmm://alerts', 'rmm://scripts']);
+      expect(resources.map(({ uri }) => uri)).toEqual([
+        ...['rmm://devices', 'rmm://alerts', 'rmm://scripts', 'rmm://automations'],
+      ]);
       const { resourceTemplates } = await client.listResourceTemplates();
       expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual(['rmm://devices/{id}']);
       for (const uri of [...resources.map((resource) => resource.uri), `rmm://devices/${deviceId}`]) {
@@ -101,12 +117,12 @@ describe('MCP', () => {
 
     it('reports what is refused with the codes of the protocol', async () => {
       for (const [refused, code] of [
-        [call('list_automations'), -32602],
+        [call('list_patches'), -32602],
         [call('get_device', { deviceId: 'x' }), -32602],
         [call('get_device', { deviceId: foreignDeviceId }), -32602],
         [call('set_device_tags', { deviceId: foreignDeviceId, tags: ['x'] }), -32602],
         [client.readResource({ uri: `rmm://devices/${foreignDeviceId}` }), -32602],
-        [client.readResource({ uri: 'rmm://automations' }), -32602],
+        [client.readResource({ uri: 'rmm://patches' }), -32602],
         [client.getPrompt({ name: 'none' }), -32602],
       ] as const) {
         await expect(refused).rejects.toMatchObject({ code });
@@ -130,7 +146,7 @@ describe('MCP', () => {
     const client = await connect?.(`${fleet.baseUrl}/api/v1${path}`, key);
     if (!client) throw new Error('no client');
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name)).toEqual(TOOLS.slice(0, 7));
+    expect(tools.map(({ name }) => name)).toEqual(TOOLS.slice(0, 8));
     const tags = { deviceId, tags: ['x'] };
     await expect(client.callTool({ name: 'set_device_tags', arguments: tags })).rejects.toMatchObject({ code: -32603 });
     await client.close();

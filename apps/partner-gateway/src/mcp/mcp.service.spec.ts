@@ -118,12 +118,12 @@ describe('/mcp', () => {
   });
 
   it.each([
-    ['tools/call', { name: 'list_automations', arguments: {} }, -32602],
+    ['tools/call', { name: 'list_patches', arguments: {} }, -32602],
     ['tools/call', { name: 'get_device', arguments: { deviceId: randomUUID() } }, -32602],
     ['tools/call', { name: 'get_device', arguments: { deviceId: 'x' } }, -32602],
     ['tools/call', { name: 'run_script', arguments: {} }, -32603],
     ['tools/call', {}, -32602],
-    ['resources/read', { uri: 'rmm://automations' }, -32602],
+    ['resources/read', { uri: 'rmm://patches' }, -32602],
     ['resources/read', { uri: `rmm://devices/${randomUUID()}` }, -32602],
     ['prompts/get', { name: 'none' }, -32602],
     ['prompts/get', { name: 'review-device' }, -32602],

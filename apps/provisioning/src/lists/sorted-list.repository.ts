@@ -1,14 +1,14 @@
-import { createHmac } from 'node:crypto';
 import type { EntityTarget, ObjectLiteral } from 'typeorm';
 import type { Caller } from '@rmm/access';
 import {
-  Cursors,
   TenantRepository,
+  type Cursors,
   type ListSelection,
   type RepositoryOptions,
   type TenantDatabase,
 } from '@rmm/persistence';
 import type { ProvisioningConfig } from '../config.js';
+import { createCursors } from './create-cursors.js';
 import type { Direction, ListSort, OrderedPageQueryDto } from './dto/sorted-page-query.dto.js';
 import type { SortedPaginationDto } from './dto/sorted-page.dto.js';
 
@@ -54,15 +54,13 @@ export abstract class SortedListRepository<
 
   protected constructor(
     tenants: TenantDatabase,
-    { secrets }: Pick<ProvisioningConfig, 'secrets'>,
+    config: Pick<ProvisioningConfig, 'secrets'>,
     entity: EntityTarget<E>,
     notFound: () => Error,
     { list, orders = BY_NAME_OR_AGE as ListOrders<Sort>, ...options }: SortedListOptions<Sort>,
   ) {
     super(tenants, entity, notFound, options);
-    const { keys, activeKid } = secrets.keyRing;
-    const key = createHmac('sha256', keys[activeKid] ?? '');
-    this.cursors = new Cursors(key.update(`${list} cursors`).digest());
+    this.cursors = createCursors(config, list);
     this.listName = list;
     this.orders = orders;
   }

@@ -13,7 +13,7 @@ import type { ScriptDto, ScriptSummaryDto } from '../scripts/dto/script.dto.js';
 import type { SiteDto } from '../sites/dto/site.dto.js';
 
 /** Characters of a description in a list. */
-const LISTED_DESCRIPTION = 500;
+export const LISTED_DESCRIPTION = 500;
 const LEADING_SURROGATE = /[\uD800-\uDBFF]$/;
 
 export const toMcpPage = <From, To>({ data, pagination }: SortedPage<From>, map: (row: From) => To): McpPage<To> => ({

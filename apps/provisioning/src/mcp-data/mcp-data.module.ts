@@ -3,12 +3,13 @@ import { CustomFieldsModule } from '../devices/custom-fields/custom-fields.modul
 import { DevicesModule } from '../devices/devices.module.js';
 import { ScriptsModule } from '../scripts/scripts.module.js';
 import { SitesModule } from '../sites/sites.module.js';
+import { AutomationsRepository } from './automations.repository.js';
 import { McpDataRpc } from './mcp-data.rpc.js';
 import { McpDataService } from './mcp-data.service.js';
 
 @Module({
   imports: [CustomFieldsModule, DevicesModule, ScriptsModule, SitesModule],
   controllers: [McpDataRpc],
-  providers: [McpDataService],
+  providers: [McpDataService, AutomationsRepository],
 })
 export class McpDataModule {}

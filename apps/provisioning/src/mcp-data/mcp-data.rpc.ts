@@ -2,16 +2,19 @@ import { Controller } from '@nestjs/common';
 import {
   PROVISIONING_MCP_GET_DEVICE,
   PROVISIONING_MCP_GET_SCRIPT,
+  PROVISIONING_MCP_LIST_AUTOMATIONS,
   PROVISIONING_MCP_LIST_DEVICES,
   PROVISIONING_MCP_LIST_SCRIPTS,
   PROVISIONING_MCP_LIST_SITES,
   PROVISIONING_MCP_POSTURE_SUMMARY,
   PROVISIONING_MCP_SET_CUSTOM_FIELDS,
   PROVISIONING_MCP_SET_TAGS,
+  type McpAutomation,
   type McpDevice,
   type McpDeviceSummary,
   type McpGetDeviceRequest,
   type McpGetScriptRequest,
+  type McpListAutomationsRequest,
   type McpListDevicesRequest,
   type McpListScriptsRequest,
   type McpListSitesRequest,
@@ -55,6 +58,11 @@ export class McpDataRpc {
   @RpcHandler(PROVISIONING_MCP_GET_SCRIPT)
   getScript(request: McpGetScriptRequest): Promise<McpScript> {
     return this.data.getScript(request);
+  }
+
+  @RpcHandler(PROVISIONING_MCP_LIST_AUTOMATIONS)
+  listAutomations(request: McpListAutomationsRequest): Promise<McpPage<McpAutomation>> {
+    return this.data.listAutomations(request);
   }
 
   @RpcHandler(PROVISIONING_MCP_POSTURE_SUMMARY)

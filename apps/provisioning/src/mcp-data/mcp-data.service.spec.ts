@@ -3,6 +3,7 @@ import {
   MCP_CONTENT_SLICE,
   PROVISIONING_MCP_GET_DEVICE,
   PROVISIONING_MCP_GET_SCRIPT,
+  PROVISIONING_MCP_LIST_AUTOMATIONS,
   PROVISIONING_MCP_LIST_DEVICES,
   PROVISIONING_MCP_LIST_SCRIPTS,
   PROVISIONING_MCP_LIST_SITES,
@@ -189,6 +190,15 @@ describe('data of MCP', () => {
     expect([/\p{Surrogate}/u.test(first.content), second.nextOffset]).toEqual([false, null]);
     expect(await read(own, 10_000_000)).toMatchObject({ content: '', nextOffset: null });
     for (const id of [foreign.scriptId, randomUUID()]) await expect(read(id)).rejects.toThrow('Script not found');
+  });
+
+  it('lists automations, and refuses keys that are restricted to sites or device groups', async () => {
+    const list = (key: RestrictedApiKey) =>
+      testApp.call(PROVISIONING_MCP_LIST_AUTOMATIONS, { caller: key, cursor: null, limit: 10 });
+    expect(await list(caller())).toEqual({ items: [], total: 0, nextCursor: null });
+    for (const restriction of [{ siteIds: [siteIds[0] ?? ''] }, { deviceGroupIds: [] }]) {
+      await expect(list(caller(restriction))).rejects.toThrow('site_access_denied');
+    }
   });
 
   it('sums up the posture of the organization', async () => {

@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { restrictedKeyCaller } from '@rmm/access';
+import { isSiteRestricted, restrictedKeyCaller, SiteAccessDenied } from '@rmm/access';
 import type {
+  McpAutomation,
   McpDevice,
   McpDeviceSummary,
   McpGetDeviceRequest,
   McpGetScriptRequest,
+  McpListAutomationsRequest,
   McpListDevicesRequest,
   McpListScriptsRequest,
   McpListSitesRequest,
@@ -26,6 +28,7 @@ import { ListScriptsDto } from '../scripts/dto/list-scripts.dto.js';
 import { ScriptsService } from '../scripts/scripts.service.js';
 import { ListSitesDto } from '../sites/dto/list-sites.dto.js';
 import { SitesService } from '../sites/sites.service.js';
+import { AutomationsRepository } from './automations.repository.js';
 import {
   toMcpDevice,
   toMcpDeviceSummary,
@@ -47,6 +50,7 @@ export class McpDataService {
     private readonly customFields: CustomFieldsService,
     private readonly sites: SitesService,
     private readonly scripts: ScriptsService,
+    private readonly automations: AutomationsRepository,
     private readonly posture: PostureService,
   ) {}
 
@@ -90,6 +94,16 @@ export class McpDataService {
   /** @throws NotFoundError */
   async getScript({ caller, scriptId, offset }: McpGetScriptRequest): Promise<McpScript> {
     return toMcpScript(await this.scripts.get(restrictedKeyCaller(caller), scriptId), offset);
+  }
+
+  /**
+   * Lists the automations of the organization and those of all organizations of its partner.
+   * @throws InvalidCursor; SiteAccessDenied  for a restricted key: an automation names no site
+   */
+  async listAutomations({ caller, ...page }: McpListAutomationsRequest): Promise<McpPage<McpAutomation>> {
+    const key = restrictedKeyCaller(caller);
+    if (isSiteRestricted(key)) throw new SiteAccessDenied();
+    return this.automations.list(key, page);
   }
 
   async summarizePosture({ caller, category, stalenessDays }: McpPostureSummaryRequest): Promise<McpPostureSummary> {

@@ -113,6 +113,18 @@ export interface McpScript extends McpScriptSummary {
   nextOffset: number | null;
 }
 
+/** An automation without trigger, conditions, actions and targets, which may contain what only users may see. */
+export interface McpAutomation {
+  id: string;
+  /** Null for an automation of all organizations of the partner. */
+  orgId: string | null;
+  name: string;
+  description: string | null;
+  enabled: boolean;
+  onFailure: string | null;
+  updatedAt: string;
+}
+
 interface McpPostureCounts {
   totalDevices: number;
   neverScanned: number;
@@ -181,6 +193,15 @@ export const PROVISIONING_MCP_GET_SCRIPT = rpc('provisioning.mcp.get-script', {
   idempotent: true,
 });
 export type McpGetScriptRequest = RpcRequest<typeof PROVISIONING_MCP_GET_SCRIPT>;
+
+/** Lists the automations of an organization and of its partner; refused for keys restricted to sites or device groups. */
+export const PROVISIONING_MCP_LIST_AUTOMATIONS = rpc('provisioning.mcp.list-automations', {
+  request: z.object({ caller, ...page }),
+  reply: replyOf<McpPage<McpAutomation>>(),
+  timeoutMs: 5_000,
+  idempotent: true,
+});
+export type McpListAutomationsRequest = RpcRequest<typeof PROVISIONING_MCP_LIST_AUTOMATIONS>;
 
 export const PROVISIONING_MCP_POSTURE_SUMMARY = rpc('provisioning.mcp.posture-summary', {
   request: z.object({ caller, category: z.enum(MCP_POSTURE_CATEGORIES), stalenessDays: z.int().min(1).max(365) }),

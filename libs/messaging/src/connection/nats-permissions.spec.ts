@@ -60,6 +60,7 @@ const CALLS: Record<ServiceName, string[]> = {
     'provisioning.export.sites',
     'provisioning.mcp.get-device',
     'provisioning.mcp.get-script',
+    'provisioning.mcp.list-automations',
     'provisioning.mcp.list-devices',
     'provisioning.mcp.list-scripts',
     'provisioning.mcp.list-sites',

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   PROVISIONING_MCP_GET_DEVICE,
   PROVISIONING_MCP_GET_SCRIPT,
+  PROVISIONING_MCP_LIST_AUTOMATIONS,
   PROVISIONING_MCP_LIST_DEVICES,
   PROVISIONING_MCP_LIST_SCRIPTS,
   PROVISIONING_MCP_LIST_SITES,
@@ -32,6 +33,7 @@ describe('McpDataService', () => {
     [PROVISIONING_MCP_LIST_SITES, () => data.listSites(caller, page)],
     [PROVISIONING_MCP_LIST_SCRIPTS, () => data.listScripts(caller, page)],
     [PROVISIONING_MCP_GET_SCRIPT, () => data.getScript(caller, id, 7)],
+    [PROVISIONING_MCP_LIST_AUTOMATIONS, () => data.listAutomations(caller, page)],
     [PROVISIONING_MCP_POSTURE_SUMMARY, () => data.summarizePosture(caller, { category: 'rmm', stalenessDays: 7 })],
     [PROVISIONING_MCP_SET_CUSTOM_FIELDS, () => data.setCustomFields(caller, id, { a: null })],
     [PROVISIONING_MCP_SET_TAGS, () => data.setTags(caller, id, ['a'])],

@@ -5,6 +5,7 @@ import {
   MCP_MAX_ALERTS,
   PROVISIONING_MCP_GET_DEVICE,
   PROVISIONING_MCP_GET_SCRIPT,
+  PROVISIONING_MCP_LIST_AUTOMATIONS,
   PROVISIONING_MCP_LIST_DEVICES,
   PROVISIONING_MCP_LIST_SCRIPTS,
   PROVISIONING_MCP_LIST_SITES,
@@ -13,8 +14,10 @@ import {
   PROVISIONING_MCP_SET_TAGS,
   WEBHOOK_DISPATCHER_MCP_LIST_ALERTS,
   type McpAlert,
+  type McpAutomation,
   type McpDevice,
   type McpDeviceSummary,
+  type McpListAutomationsRequest,
   type McpListDevicesRequest,
   type McpListScriptsRequest,
   type McpListSitesRequest,
@@ -67,6 +70,11 @@ export class McpDataService {
   /** @throws NotFoundError, UnavailableError */
   getScript(key: ApiKeyCaller, scriptId: string, offset: number): Promise<McpScript> {
     return this.rpc.call(PROVISIONING_MCP_GET_SCRIPT, { caller: toRestrictedKey(key), scriptId, offset });
+  }
+
+  /** @throws BadRequestError for an invalid cursor, ForbiddenError for a restricted key, UnavailableError */
+  listAutomations(key: ApiKeyCaller, query: Without<McpListAutomationsRequest>): Promise<McpPage<McpAutomation>> {
+    return this.rpc.call(PROVISIONING_MCP_LIST_AUTOMATIONS, { caller: toRestrictedKey(key), ...query });
   }
 
   summarizePosture(key: ApiKeyCaller, query: Without<McpPostureSummaryRequest>): Promise<McpPostureSummary> {

@@ -60,7 +60,6 @@ describe('checkStateless', () => {
   it.each([
     ['no version header', { 'mcp-method': 'tools/list' }, request()],
     ['another version in the body', headersOf('tools/list', { 'mcp-protocol-version': '2025-11-25' }), request()],
-    ['no version in the body', headersOf('tools/list'), { id: 1, method: 'tools/list', params: {} }],
     ['no method header', { 'mcp-protocol-version': '2026-07-28' }, request()],
     ['another method header', headersOf('prompts/list'), request()],
     ['no name header', headersOf('tools/call'), request({ name: 'get_device' }, 'tools/call')],
@@ -83,8 +82,11 @@ describe('checkStateless', () => {
     );
   });
 
-  it('refuses a request without client capabilities with -32602', () => {
-    const call = request({ _meta: { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' } });
-    expect(refusalOf(headersOf('tools/list'), call)).toEqual([-32602, 400]);
+  it.each([
+    ['_meta', undefined],
+    ['its version in _meta', { 'io.modelcontextprotocol/clientCapabilities': {} }],
+    ['client capabilities', { 'io.modelcontextprotocol/protocolVersion': '2026-07-28' }],
+  ])('refuses a request without %s with -32602', (_, meta) => {
+    expect(refusalOf(headersOf('tools/list'), request({ _meta: meta }))).toEqual([-32602, 400]);
   });
 });

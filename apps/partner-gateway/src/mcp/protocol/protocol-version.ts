@@ -33,12 +33,13 @@ export function generationOf(headers: IncomingHttpHeaders, call: RpcCall): Gener
  * Checks what a message of the stateless generation states about itself: its headers repeat parts of its body, so that
  * those who route by headers and those who read the body see the same.
  * @throws RpcMethodFailed  400: -32020 for a missing or different header, -32022 for another version, -32602 for a request
- *   without its capabilities
+ *   without its version or its capabilities
  */
 export function checkStateless(headers: IncomingHttpHeaders, call: RpcCall): void {
   const meta = metaOf(call);
   const version = headers['mcp-protocol-version'];
   const isRequest = call.id !== null;
+  if (isRequest && version === STATELESS_VERSION && meta[VERSION_KEY] === undefined) throw missing(VERSION_KEY);
   const stated = meta[VERSION_KEY] ?? (isRequest ? undefined : version);
   if (version === undefined || version !== stated) throw mismatch('MCP-Protocol-Version');
   if (version !== STATELESS_VERSION) {
@@ -49,10 +50,11 @@ export function checkStateless(headers: IncomingHttpHeaders, call: RpcCall): voi
   const parameter = isRequest ? NAMED_BY[call.method] : undefined;
   if (parameter !== undefined && readHeader(headers['mcp-name']) !== call.params[parameter]) throw mismatch('Mcp-Name');
   const capabilities = meta[CAPABILITIES_KEY];
-  if (isRequest && (typeof capabilities !== 'object' || capabilities === null)) {
-    throw new RpcMethodFailed(RPC_CODES.invalidParameters, `_meta must have ${CAPABILITIES_KEY}`, { status: 400 });
-  }
+  if (isRequest && (typeof capabilities !== 'object' || capabilities === null)) throw missing(CAPABILITIES_KEY);
 }
+
+const missing = (key: string): RpcMethodFailed =>
+  new RpcMethodFailed(RPC_CODES.invalidParameters, `_meta must have ${key}`, { status: 400 });
 
 const mismatch = (header: string): RpcMethodFailed =>
   new RpcMethodFailed(RPC_CODES.headerMismatch, `Header mismatch: ${header} is missing or differs from the body`, {

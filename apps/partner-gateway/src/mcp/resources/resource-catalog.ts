@@ -66,6 +66,21 @@ export const RESOURCES: readonly Resource[] = [
       return { scripts, total };
     },
   },
+  {
+    description: {
+      uri: 'rmm://automations',
+      name: 'automations',
+      title: 'Automations',
+      description: `The ${MCP_MAX_PAGE} automations that changed last; the tool list_automations returns the others.`,
+      mimeType: JSON_TYPE,
+    },
+    permission: 'automations:read',
+    isOrganizationWide: true,
+    read: async (data, caller) => {
+      const { items: automations, total } = await data.listAutomations(caller, FIRST_PAGE);
+      return { automations, total };
+    },
+  },
 ];
 
 /** A single device; `{id}` is its UUID. */

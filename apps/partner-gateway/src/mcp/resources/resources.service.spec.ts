@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { NotFoundError, UnavailableError } from '@rmm/service-kit';
 import { apiKeyCaller } from '../../../test/api-key-callers.js';
-import { ALERT, DEVICE, fakeMcpData, SCRIPT } from '../../../test/fake-mcp-data.js';
+import { ALERT, AUTOMATION, DEVICE, fakeMcpData, SCRIPT } from '../../../test/fake-mcp-data.js';
 import { ResourcesService } from './resources.service.js';
 
 describe('ResourcesService', () => {
@@ -22,7 +22,7 @@ describe('ResourcesService', () => {
   });
 
   it('lists the resources behind the scopes of the key, and the template of a device', () => {
-    expect(urisOf()).toEqual(['rmm://devices', 'rmm://alerts', 'rmm://scripts']);
+    expect(urisOf()).toEqual(['rmm://devices', 'rmm://alerts', 'rmm://scripts', 'rmm://automations']);
     expect(resources.listTemplates(caller)).toMatchObject([{ uriTemplate: 'rmm://devices/{id}' }]);
     const writer = apiKeyCaller({ scopes: ['ai:write', 'no:such', '*'] });
     expect([urisOf(writer), resources.listTemplates(writer)]).toEqual([[], []]);
@@ -33,6 +33,7 @@ describe('ResourcesService', () => {
     expect(await read('rmm://devices')).toMatchObject({ devices: [{ id: DEVICE.id }], total: 1 });
     expect(await read('rmm://alerts')).toMatchObject({ alerts: [{ id: ALERT.id }] });
     expect(await read('rmm://scripts')).toMatchObject({ scripts: [{ id: SCRIPT.id }], total: 1 });
+    expect(await read('rmm://automations')).toMatchObject({ automations: [{ id: AUTOMATION.id }], total: 1 });
     expect(await read(`rmm://devices/${DEVICE.id}`)).toMatchObject({ id: DEVICE.id, customFields: { rack: 'A1' } });
     expect(data.getDevice).toHaveBeenCalledWith(caller, DEVICE.id);
   });
@@ -48,15 +49,18 @@ describe('ResourcesService', () => {
     ]);
   });
 
-  it('hides alerts from a restricted key', async () => {
+  it('hides alerts and automations from a restricted key', async () => {
     const restricted = apiKeyCaller({ siteIds: [randomUUID()] });
     expect(urisOf(restricted)).toEqual(['rmm://devices', 'rmm://scripts']);
-    await expect(read('rmm://alerts', restricted)).rejects.toMatchObject({ code: -32602 });
+    for (const uri of ['rmm://alerts', 'rmm://automations']) {
+      await expect(read(uri, restricted)).rejects.toMatchObject({ code: -32602 });
+    }
     expect(data.listAlerts).not.toHaveBeenCalled();
+    expect(data.listAutomations).not.toHaveBeenCalled();
   });
 
   it.each([
-    'rmm://automations',
+    'rmm://automations/x',
     'rmm://devices/',
     'rmm://devices/x',
     'rmm://devices?cursor=x',
@@ -69,7 +73,8 @@ describe('ResourcesService', () => {
     7,
     ['rmm://devices'],
   ])('refuses %j with -32602', async (uri) => {
-    await expect(read(uri)).rejects.toMatchObject({ code: -32602, data: { code: 'unknown_resource' } });
+    const data = { code: 'unknown_resource', uri: typeof uri === 'string' ? uri : '' };
+    await expect(read(uri)).rejects.toMatchObject({ code: -32602, data });
   });
 
   it('refuses what the scopes of the key do not allow', async () => {

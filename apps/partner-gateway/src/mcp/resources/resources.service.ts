@@ -46,7 +46,8 @@ export class ResourcesService {
     if (deviceId !== null && isPermitted(caller, DEVICE_TEMPLATE.permission)) {
       return this.data.getDevice(caller, deviceId);
     }
-    throw new RpcMethodFailed(RPC_CODES.invalidParameters, 'Unknown resource', { data: { code: 'unknown_resource' } });
+    const data = { code: 'unknown_resource', uri };
+    throw new RpcMethodFailed(RPC_CODES.invalidParameters, 'Unknown resource', { data });
   }
 }
 

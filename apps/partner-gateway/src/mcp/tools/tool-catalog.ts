@@ -83,6 +83,15 @@ const script = scriptSummary.extend({
   contentLength: z.int(),
   nextOffset: z.int().nullable().describe('`contentOffset` of the next part; null at the end'),
 });
+const automation = z.object({
+  id: z.string(),
+  orgId: nullableText.describe('Null for an automation of all organizations of the partner'),
+  name: z.string(),
+  description: nullableText,
+  enabled: z.boolean(),
+  onFailure: nullableText.describe('What a failure does: stop, continue or notify'),
+  updatedAt: z.string(),
+});
 const alert = z.object({
   id: z.string(),
   type: z.string(),
@@ -170,6 +179,20 @@ export const TOOLS: readonly Tool[] = [
     run: async (data, caller, { scriptId, contentOffset }) => {
       const { parameters, ...found } = await data.getScript(caller, scriptId, contentOffset);
       return { script: { ...found, parameters: parameters as z.input<typeof script>['parameters'] } };
+    },
+  }),
+  declareTool({
+    name: 'list_automations',
+    title: 'List automations',
+    description:
+      'Lists the automations of the organization and its partner, latest change first, without their actions.',
+    tier: 1,
+    isOrganizationWide: true,
+    input: z.strictObject(paging()),
+    output: z.object({ automations: z.array(automation), total, nextCursor }),
+    run: async (data, caller, { cursor = null, limit }) => {
+      const { items: automations, ...page } = await data.listAutomations(caller, { cursor, limit });
+      return { automations, ...page };
     },
   }),
   declareTool({

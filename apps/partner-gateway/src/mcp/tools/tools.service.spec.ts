@@ -7,8 +7,8 @@ import { TOOLS } from './tool-catalog.js';
 import { ToolsService } from './tools.service.js';
 
 const READS = [
-  ...['list_devices', 'get_device', 'list_sites', 'list_scripts', 'get_script', 'list_alerts'],
-  'get_posture_summary',
+  ...['list_devices', 'get_device', 'list_sites', 'list_scripts', 'get_script', 'list_automations'],
+  ...['list_alerts', 'get_posture_summary'],
 ];
 const WRITES = ['set_device_custom_fields', 'set_device_tags'];
 const ALL = [...READS, ...WRITES, 'run_script'];
@@ -20,6 +20,7 @@ const ARGUMENTS: Record<string, object> = {
   list_sites: { search: 'Main' },
   list_scripts: { language: 'bash', osType: 'linux' },
   get_script: { scriptId: SCRIPT.id, contentOffset: 10 },
+  list_automations: { limit: 5 },
   list_alerts: { limit: 25 },
   get_posture_summary: { category: 'backup', stalenessDays: 30 },
   set_device_custom_fields: { deviceId: DEVICE.id, customFields: { rack: 'B2', old: null } },
@@ -103,24 +104,27 @@ describe('ToolsService', () => {
     expect(structuredContent).toMatchObject({ devices: [{ id: DEVICE.id }], total: 1, nextCursor: null });
   });
 
-  it('refuses an unknown tool with -32602, and one that is not built yet', async () => {
-    for (const name of ['none', 'list_automations', 'constructor', '', undefined, 7]) {
+  it('refuses an unknown tool with -32602', async () => {
+    for (const name of ['none', 'delete_device', 'constructor', '', undefined, 7]) {
       expect(await refusalOf(name)).toMatchObject({ rpcCode: -32602, message: 'Unknown tool' });
     }
     expect(record).not.toHaveBeenCalled();
   });
 
-  it('hides alerts, which are of the whole organization, from a restricted key', async () => {
+  it('hides alerts and automations, which are of the whole organization, from a restricted key', async () => {
     for (const restriction of [{ siteIds: [] }, { deviceGroupIds: [randomUUID()] }]) {
       const caller = apiKeyCaller(restriction);
       expect(
         toolsOf()
           .list(caller)
           .map(({ name }) => name),
-      ).toEqual(READS.filter((name) => name !== 'list_alerts'));
-      expect(await refusalOf('list_alerts', {}, caller)).toMatchObject({ rpcCode: -32602, message: 'Unknown tool' });
+      ).toEqual(READS.filter((name) => !['list_alerts', 'list_automations'].includes(name)));
+      for (const name of ['list_alerts', 'list_automations']) {
+        expect(await refusalOf(name, {}, caller)).toMatchObject({ rpcCode: -32602, message: 'Unknown tool' });
+      }
     }
     expect(data.listAlerts).not.toHaveBeenCalled();
+    expect(data.listAutomations).not.toHaveBeenCalled();
   });
 
   it('refuses a tool without its scope with -32603, before the arguments are read', async () => {
