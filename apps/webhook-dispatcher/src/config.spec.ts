@@ -33,6 +33,7 @@ describe('readWebhookDispatcherConfig', () => {
       retryAfterCapSeconds: 3_600,
       autoFailAfterHours: 120,
       deliveryRetentionDays: 30,
+      sendTraceparent: false,
     });
     expect(config.outboundExtraAllowedCidrs).toEqual([]);
     expect(config.outboundBlockedCidrs).toEqual([]);
@@ -55,6 +56,13 @@ describe('readWebhookDispatcherConfig', () => {
         'WEBHOOK_DELIVERY_RETENTION_DAYS must be 8 to 365, got "7"',
       ]),
     );
+  });
+
+  it('sends traces to receivers only where traces are recorded', () => {
+    const sending = { ...MINIMAL, WEBHOOK_SEND_TRACEPARENT: 'true' };
+    expect(problemsOf(sending)).toEqual(['WEBHOOK_SEND_TRACEPARENT needs OTEL_EXPORTER_OTLP_ENDPOINT']);
+    const recorded = { ...sending, OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' };
+    expect(readWebhookDispatcherConfig(recorded).dispatcher.sendTraceparent).toBe(true);
   });
 
   it('reads blocked ranges in every deployment', () => {

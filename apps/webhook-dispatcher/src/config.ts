@@ -25,6 +25,8 @@ export abstract class DispatcherConfig {
   abstract readonly autoFailAfterHours: number;
   /** Longer than any retry policy, so that no delivery is dropped while it waits for a retry. */
   abstract readonly deliveryRetentionDays: number;
+  /** Sends receivers the `traceparent` of their attempt. */
+  abstract readonly sendTraceparent: boolean;
 }
 
 export interface WebhookDispatcherConfig extends FleetConfig, SecretsConfig {
@@ -40,6 +42,10 @@ export const readWebhookDispatcherConfig = (env: NodeJS.ProcessEnv): Readonly<We
     const fleet = readFleetConfig(v, 'webhook-dispatcher');
     const integer = (name: string, min: number, max: number, byDefault: number) =>
       v.integer(name, { min, max, default: byDefault });
+    const sendTraceparent = v.boolean('WEBHOOK_SEND_TRACEPARENT', { default: false });
+    if (sendTraceparent && fleet.otlpEndpoint === undefined) {
+      v.problem('WEBHOOK_SEND_TRACEPARENT needs OTEL_EXPORTER_OTLP_ENDPOINT');
+    }
     return {
       ...fleet,
       ...readSecretsConfig(v),
@@ -56,6 +62,7 @@ export const readWebhookDispatcherConfig = (env: NodeJS.ProcessEnv): Readonly<We
         retryAfterCapSeconds: integer('WEBHOOK_RETRY_AFTER_CAP_SECONDS', 0, 86_400, 3_600),
         autoFailAfterHours: integer('WEBHOOK_AUTO_FAIL_AFTER_HOURS', 1, 720, 120),
         deliveryRetentionDays: integer('WEBHOOK_DELIVERY_RETENTION_DAYS', 8, 365, 30),
+        sendTraceparent,
       },
     };
   });

@@ -13,6 +13,16 @@
   ports: [{ protocol: TCP, port: {{ int $store.port }} }]
 {{- end -}}
 
+{{/* To the collector of traces, if there is one. */}}
+{{- define "rmm.collectorEgress" -}}
+{{- $collector := .root.Values.collector -}}
+{{- if not $collector.to -}}
+{{- required "networkPolicy is enabled: name where the collector of OTEL_EXPORTER_OTLP_ENDPOINT is, in collector.to" "" -}}
+{{- end -}}
+- to: {{- toYaml $collector.to | nindent 4 }}
+  ports: [{ protocol: TCP, port: {{ int $collector.port }} }]
+{{- end -}}
+
 {{/* Any TCP port of the internet, not of private, link-local and metadata ranges nor of the cluster. */}}
 {{- define "rmm.internetEgress" -}}
 {{- $policy := .root.Values.networkPolicy -}}
@@ -62,6 +72,9 @@ spec:
     {{- include "rmm.dnsEgress" . | nindent 4 }}
     {{- range list "postgres" "redis" "nats" }}
     {{- include "rmm.storeEgress" (dict "root" $root "store" .) | nindent 4 }}
+    {{- end }}
+    {{- if get $root.Values.config "OTEL_EXPORTER_OTLP_ENDPOINT" }}
+    {{- include "rmm.collectorEgress" . | nindent 4 }}
     {{- end }}
     {{- range $called := .service.calls }}
     - to:

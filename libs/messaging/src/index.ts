@@ -20,12 +20,12 @@ export { JetStreamServer, MessageContext, type ConsumerOptions } from './consume
 export { DEFAULT_REDELIVERY_POLICY, type RedeliveryPolicy } from './consume/message-settler.js';
 export {
   currentConsumer,
+  handleInContext,
   jobContext,
   runJob,
   withMessageContext,
   type JobContext,
 } from './context/execution-context.js';
-export { childTraceparent, parseTraceparent, type TraceParent } from './context/traceparent.js';
 export { decodeEnvelope, type Decoded } from './envelope/decode-envelope.js';
 export { OnDomainEvent, OnIntegrationEvent, OnRecord } from './handlers/event-handler.decorator.js';
 export { MessagingMetrics } from './messaging.metrics.js';

@@ -12,7 +12,7 @@ describe('a service on its own port', () => {
       checks: { database: 'up', redis: 'up', nats: 'up', publishing: 'up' },
     });
     const metrics = await own(port).get('//metrics');
-    expect(metrics.headers.get('content-type')).toContain('text/plain');
+    expect(metrics.headers.get('content-type')).toMatch(/^application\/openmetrics-text|^text\/plain/);
     expect(String(metrics.body)).toMatch(/^# TYPE \S*http\S* histogram$/m);
     if (name !== 'partner-gateway') expect(must(await own(port).get('//openapi.json'), 200).openapi).toMatch(/^3\./);
   });

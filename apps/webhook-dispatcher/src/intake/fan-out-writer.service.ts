@@ -131,7 +131,7 @@ export class FanOutWriterService {
   ): QueuedDelivery[] {
     const [first] = subscribers;
     if (!first) return [];
-    const { eventId, eventType, partition } = event;
+    const { eventId, eventType, partition, traceparent } = event;
     const orgId = recipientOf(event);
     const eventOrgId = event.partnerId === undefined ? null : event.orgId;
     const body = Buffer.from(event.body);
@@ -151,6 +151,7 @@ export class FanOutWriterService {
       maxAttempts: retryPolicy.maxRetries + 1,
       attempt: 0,
       event: pending,
+      traceparent,
       isStored: false,
       hasOutcome: false,
       state: 'table' as const,

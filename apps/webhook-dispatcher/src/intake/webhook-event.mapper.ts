@@ -13,6 +13,8 @@ export interface IncomingEvent {
   readonly partnerId?: string;
   readonly partition: number;
   readonly body: string;
+  /** The trace of the call that caused the event. */
+  readonly traceparent?: string;
   /** True when deliveries of it may be stored already, which is checked before they are sent. */
   readonly isRepeated: boolean;
 }
@@ -32,7 +34,7 @@ export type EventResult = 'stored' | 'refused' | 'failed';
 
 /** @param envelope  of an event with an organization */
 export function toIncomingEvent(
-  envelope: { id: string; type: string; timestamp: string; orgId: string | null },
+  envelope: Pick<Envelope, 'id' | 'type' | 'timestamp' | 'orgId' | 'traceparent'>,
   text: string,
   storedAt: Date,
   isRepeated: boolean,
@@ -45,6 +47,7 @@ export function toIncomingEvent(
     orgId,
     partition: partitionOf(orgId),
     body: createWebhookBody(envelope, rawMember(text, 'data') ?? '{}'),
+    traceparent: envelope.traceparent,
     isRepeated,
   };
 }

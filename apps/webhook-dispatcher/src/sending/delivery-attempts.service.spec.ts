@@ -47,6 +47,7 @@ describe('DeliveryAttemptsService', () => {
   let posted: unknown[];
   let recorded: unknown[][];
   let attempts: DeliveryAttemptsService;
+  let config: { timeoutMs: number; retryAfterCapSeconds: number; sendTraceparent: boolean };
 
   beforeEach(() => {
     posted = [];
@@ -61,7 +62,7 @@ describe('DeliveryAttemptsService', () => {
       outbound as unknown as Outbound,
       breakers as unknown as BreakersService,
       { nowMs: () => (nowMs += 7) } as Clock,
-      { timeoutMs: 30_000, retryAfterCapSeconds: 3_600 } as DispatcherConfig,
+      (config = { timeoutMs: 30_000, retryAfterCapSeconds: 3_600, sendTraceparent: false }) as DispatcherConfig,
     );
   });
 
@@ -69,6 +70,20 @@ describe('DeliveryAttemptsService', () => {
     post = () => Promise.resolve({ status, headers, body: Buffer.from(body), truncated: false });
   };
   const attempt = (changes?: Partial<QueuedDelivery>) => attempts.attempt(SUBSCRIPTION, deliveryOf(changes));
+
+  it('sends the trace of the event to receivers if so configured, and never instead of a header of the webhook', async () => {
+    respond(200);
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const sentTo = async (headers: Subscription['headers']) => {
+      await attempts.attempt({ ...SUBSCRIPTION, headers }, deliveryOf({ traceparent }));
+      const { headers: sent } = posted.pop() as { headers: Record<string, string> };
+      return Object.entries(sent).filter(([name]) => name.toLowerCase() === 'traceparent');
+    };
+    expect(await sentTo([])).toEqual([]);
+    config.sendTraceparent = true;
+    expect(await sentTo([])).toEqual([['traceparent', traceparent]]);
+    expect(await sentTo([{ key: 'Traceparent', value: 'own' }])).toEqual([['Traceparent', 'own']]);
+  });
 
   it('delivers what gets a 2xx', async () => {
     respond(204, 'ok');

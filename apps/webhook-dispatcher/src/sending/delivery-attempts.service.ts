@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Outbound, type OutboundResponse, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
 import { Clock } from '@rmm/service-kit';
+import { type Span, traceparentOf } from '@rmm/tracing';
 import {
   ERROR_BODY_CHARACTERS,
   formatResponseHeaders,
@@ -10,6 +11,7 @@ import {
 } from '../attempt-log/stored-exchange.mapper.js';
 import { DispatcherConfig } from '../config.js';
 import type { Subscription } from '../subscriptions/subscription.mapper.js';
+import { endAttemptSpan, startAttemptSpan } from './attempt-span.js';
 import { BreakersService } from './breakers.service.js';
 import { deliveryHeaders } from './delivery-request.js';
 import { createOutcome, type Outcome, type QueuedDelivery } from './queued-delivery.js';
@@ -31,6 +33,13 @@ export class DeliveryAttemptsService {
 
   /** Sends a delivery with the settings of its webhook and returns the outcome. Never rejects. */
   async attempt(subscription: Subscription, delivery: QueuedDelivery): Promise<Outcome> {
+    const span = startAttemptSpan(subscription, delivery);
+    const outcome = await this.send(subscription, delivery, span);
+    endAttemptSpan(span, outcome);
+    return outcome;
+  }
+
+  private async send(subscription: Subscription, delivery: QueuedDelivery, span: Span): Promise<Outcome> {
     const { webhookId, url, retryPolicy } = subscription;
     const { body } = delivery;
     const startedMs = this.clock.nowMs();
@@ -41,6 +50,7 @@ export class DeliveryAttemptsService {
     }
     try {
       const headers = deliveryHeaders(subscription, delivery, body, startedMs);
+      if (this.config.sendTraceparent) addTraceparent(headers, span);
       outcome.shape = requestShapeOf(subscription, headers);
       const { timeoutMs } = this.config;
       const response = await this.outbound.post({
@@ -91,6 +101,13 @@ function scheduleRetry(outcome: Outcome, requestedMs: number | null, policy: Ret
   outcome.status = 'retrying';
   outcome.delayMs = Math.max(delayMs, outcome.pauseMs);
   return outcome;
+}
+
+/** Adds the trace unless the webhook has a header of that name. */
+function addTraceparent(headers: Record<string, string>, span: Span): void {
+  const traceparent = traceparentOf(span);
+  const isTaken = Object.keys(headers).some((name) => name.toLowerCase() === 'traceparent');
+  if (traceparent !== undefined && !isTaken) headers.traceparent = traceparent;
 }
 
 function messageOf(error: unknown): string {

@@ -42,6 +42,8 @@ export interface QueuedDelivery {
   readonly attempt: number;
   /** Null for deliveries that were read from the table. */
   readonly event: EventInProgress | null;
+  /** The trace of the call that caused the event; undefined without one and for deliveries that were read from the table. */
+  readonly traceparent?: string;
   /** True once its row is in the table; a delivery that ends quickly is stored with its final state only. */
   isStored: boolean;
   /** True once an outcome, which includes `pending`, is about to be written. */

@@ -1,7 +1,7 @@
 import type { JsMsg } from 'nats';
 import type { Envelope } from '@rmm/contracts';
 import type { NatsLink } from '../connection/nats-link.service.js';
-import { withMessageContext } from '../context/execution-context.js';
+import { handleInContext } from '../context/execution-context.js';
 import { DurableConsumer } from './durable-consumer.js';
 import type { BatchMessage, BatchOptions } from './event-batches.service.js';
 import { keepAlive, type MessageSettler } from './message-settler.js';
@@ -51,7 +51,7 @@ export class BatchConsumer {
     const envelope = openDeadLetter(subject, payload);
     const { settled, ack, nak, term } = createReplaySettlement();
     const message: BatchMessage = { envelope, deliveries: 1, ack, nak, term };
-    await withMessageContext(envelope, () => this.handler([message]), this.options.durable);
+    await handleInContext(envelope, this.options.durable, () => this.handler([message]));
     ack();
     await settled;
   }
@@ -87,7 +87,7 @@ export class BatchConsumer {
     const settling: Promise<void>[] = [];
     try {
       const messages = batch.map((each) => this.toBatchMessage(each, settling));
-      await withMessageContext(batch[0].envelope, () => this.handler(messages), this.options.durable);
+      await handleInContext(batch[0].envelope, this.options.durable, () => this.handler(messages));
       for (const each of batch) settle(each, settling, () => this.settler.settleHandled(each.message));
     } catch (error) {
       for (const each of batch) settle(each, settling, () => this.settleFailed(each, error));

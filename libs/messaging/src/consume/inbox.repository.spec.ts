@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { Envelope } from '@rmm/contracts';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
-import { withMessageContext } from '../context/execution-context.js';
+import { handleInContext } from '../context/execution-context.js';
 import { Inbox } from './inbox.repository.js';
 
 const envelope = (timestamp = new Date().toISOString()): Envelope => ({
@@ -67,7 +67,7 @@ describe('Inbox', () => {
       'done',
       undefined,
     ]);
-    expect(await withMessageContext(message, () => once(), 'provisioning-internal')).toBe('done');
+    expect(await handleInContext(message, 'provisioning-internal', () => once())).toBe('done');
   });
 
   it.each([

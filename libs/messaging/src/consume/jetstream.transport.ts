@@ -12,7 +12,7 @@ import {
   type StreamKind,
 } from '@rmm/contracts';
 import { NatsLink } from '../connection/nats-link.service.js';
-import { withMessageContext } from '../context/execution-context.js';
+import { handleInContext } from '../context/execution-context.js';
 import { MessageRejected, UnlistedSubjects } from '../messaging.errors.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
@@ -163,7 +163,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
   ): Promise<void> {
     const done = keepAlive([message]);
     try {
-      await withMessageContext(envelope, () => this.dispatch(message.subject, envelope, message), durable);
+      await handleInContext(envelope, durable, () => this.dispatch(message.subject, envelope, message));
       settler.settleHandled(message);
     } catch (error) {
       await settler.settleFailed(message, envelope, error);
@@ -174,7 +174,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
 
   private async replay(durable: string, subject: string, payload: string): Promise<void> {
     const envelope = openDeadLetter(subject, payload);
-    await withMessageContext(envelope, () => this.dispatch(subject, envelope), durable);
+    await handleInContext(envelope, durable, () => this.dispatch(subject, envelope));
   }
 
   /** Calls every handler whose pattern matches; when one fails, the message is delivered to all of them again. */

@@ -1,30 +1,46 @@
 import { currentContext, runInContext } from '@rmm/service-kit';
-import { childTraceparent, jobContext, parseTraceparent, runJob } from '../index.js';
+import { currentConsumer, handleInContext, jobContext, runJob, withMessageContext } from './execution-context.js';
 
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+const envelope = {
+  id: 'message-1',
+  type: 'site.created',
+  schemaVersion: 1,
+  timestamp: '2026-01-01T00:00:00.000Z',
+  partnerId: null,
+  orgId: null,
+  aggregateId: 'a',
+  aggregateVersion: 0,
+  correlationId: 'req-1',
+  traceparent,
+  data: {},
+};
+const contextOf = () => Promise.resolve({ ...currentContext(), consumer: currentConsumer() });
 
-describe('trace context', () => {
-  it('keeps the trace id and creates a child span', () => {
-    const child = parseTraceparent(childTraceparent(traceparent));
-    expect(child).toMatchObject({ traceId: '0af7651916cd43dd8448eb211c80319c', sampled: true });
-    expect(child?.parentId).not.toBe('b7ad6b7169203331');
+describe('context of a message', () => {
+  it('is that of the call which caused it, with the consumer', async () => {
+    const seen = await handleInContext(envelope, 'provisioning-internal', contextOf);
+    expect(seen).toEqual({ requestId: 'req-1', traceparent, consumer: 'provisioning-internal' });
   });
 
-  it('starts a new trace when there is none or it is malformed', () => {
-    expect(parseTraceparent(childTraceparent('nonsense'))).toMatchObject({ sampled: false });
-    expect(parseTraceparent(`00-${'0'.repeat(32)}-b7ad6b7169203331-01`)).toBeNull();
+  it('has the id of the message when its publisher named no call', async () => {
+    const seen = await withMessageContext({ ...envelope, correlationId: undefined, traceparent: undefined }, contextOf);
+    expect(seen).toEqual({ requestId: 'message-1', traceparent: undefined, consumer: undefined });
+  });
+
+  it('drops a malformed traceparent', async () => {
+    const seen = await handleInContext({ ...envelope, traceparent: 'nonsense' }, 'c', contextOf);
+    expect(seen.traceparent).toBeUndefined();
   });
 });
 
-describe('job context', () => {
-  it('runs a job in the context stored in its data', () => {
+describe('context of a job', () => {
+  it('is the one stored in its data', async () => {
     const data = runInContext({ requestId: 'req-1', traceparent }, () => ({ deliveryId: 'd1', ...jobContext() }));
-    const seen = runJob(data, () => currentContext());
-    expect(seen?.requestId).toBe('req-1');
-    expect(parseTraceparent(seen?.traceparent)?.traceId).toBe('0af7651916cd43dd8448eb211c80319c');
+    expect(await runJob('send', data, contextOf)).toMatchObject({ requestId: 'req-1', traceparent });
   });
 
-  it('gives a job without a context a new request id', () => {
-    expect(runJob({}, () => currentContext())?.requestId).toMatch(/^[0-9a-f-]{36}$/);
+  it('has a new request id without one', async () => {
+    expect((await runJob('send', {}, contextOf)).requestId).toMatch(/^[0-9a-f-]{36}$/);
   });
 });

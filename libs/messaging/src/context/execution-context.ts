@@ -2,23 +2,35 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { Envelope } from '@rmm/contracts';
 import { currentContext, runInContext } from '@rmm/service-kit';
-import { childTraceparent } from './traceparent.js';
+import { endAfter, SpanKind, startSpan, traceparentOf } from '@rmm/tracing';
 
 const consumers = new AsyncLocalStorage<string>();
 
 /** Returns the durable consumer whose message is being handled; undefined outside of one. */
 export const currentConsumer = (): string | undefined => consumers.getStore();
 
+/** Runs work under the correlation id and trace of the call that caused a message. */
+export function withMessageContext<T>({ id, correlationId, traceparent }: Envelope, work: () => T): T {
+  return runInContext({ requestId: correlationId ?? id, traceparent }, work);
+}
+
 /**
- * Handles a message under the correlation id and trace of the call that caused it.
+ * Handles a message, or the first of a batch, under its correlation id and in a span of its trace.
  * @param consumer  the durable consumer it came through; the inbox stores effects under this name
  */
-export function withMessageContext<T>(envelope: Envelope, work: () => T, consumer?: string): T {
-  const context = {
-    requestId: envelope.correlationId ?? envelope.id,
-    traceparent: envelope.traceparent && childTraceparent(envelope.traceparent),
-  };
-  return runInContext(context, () => (consumer === undefined ? work() : consumers.run(consumer, work)));
+export function handleInContext<T>(envelope: Envelope, consumer: string, work: () => Promise<T>): Promise<T> {
+  const span = startSpan(`process ${envelope.type}`, {
+    kind: SpanKind.CONSUMER,
+    parent: envelope.traceparent,
+    attributes: {
+      'messaging.system': 'nats',
+      'messaging.operation.type': 'process',
+      'messaging.consumer.group.name': consumer,
+      'messaging.message.id': envelope.id,
+    },
+  });
+  const handled = { ...envelope, traceparent: traceparentOf(span) };
+  return withMessageContext(handled, () => consumers.run(consumer, () => endAfter(span, work)));
 }
 
 /** Part of the data of every BullMQ job. */
@@ -33,10 +45,9 @@ export function jobContext(): JobContext {
   return { requestId: context?.requestId ?? randomUUID(), traceparent: context?.traceparent };
 }
 
-/** Runs a processor in the context stored in its job; a job without one gets a new request id. */
-export function runJob<T>(data: Partial<JobContext>, work: () => T): T {
-  return runInContext(
-    { requestId: data.requestId ?? randomUUID(), traceparent: data.traceparent && childTraceparent(data.traceparent) },
-    work,
-  );
+/** Runs the processor of a job in the context stored in it, in a span; a job without one gets a new request id. */
+export function runJob<T>(name: string, data: Partial<JobContext>, work: () => Promise<T>): Promise<T> {
+  const span = startSpan(`process ${name}`, { kind: SpanKind.CONSUMER, parent: data.traceparent });
+  const context = { requestId: data.requestId ?? randomUUID(), traceparent: traceparentOf(span) };
+  return runInContext(context, () => endAfter(span, work));
 }

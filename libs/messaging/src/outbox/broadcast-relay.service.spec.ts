@@ -52,7 +52,7 @@ describe('BroadcastRelay', () => {
     await manager.streams.delete('RMM_INTERNAL');
     await publish(...Array.from({ length: 1_200 }, (_, n) => buildEvent(n)));
     await publish(buildEvent(1_200), buildBroadcast('during the outage'));
-    await eventually(() => expect(received).toEqual(['during the outage']), { timeoutMs: 1_000 });
+    await eventually(() => expect(received).toEqual(['during the outage']), { timeoutMs: 10_000 });
     await eventually(async () => expect(await count('outbox_broadcast')).toBe(0));
     expect(await count('outbox')).toBe(1_201);
     await ensureStreams(testApp.connection);

@@ -3,8 +3,8 @@ import { headers, type MsgHdrs } from 'nats';
 import pTimeout from 'p-timeout';
 import type { RpcContract } from '@rmm/contracts';
 import { currentContext, deserializeError, UnavailableError } from '@rmm/service-kit';
+import { endAfter, type Span, SpanKind, startSpan, traceparentOf } from '@rmm/tracing';
 import { NatsLink } from '../connection/nats-link.service.js';
-import { childTraceparent } from '../context/traceparent.js';
 import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 
 export interface RpcOptions {
@@ -56,14 +56,19 @@ export class RpcClient {
     return firstReply([first, this.request(subject, body, timeoutMs - resendAfterMs)]);
   }
 
-  private async request(subject: string, body: string, timeoutMs: number): Promise<RpcReplyBody> {
+  private request(subject: string, body: string, timeoutMs: number): Promise<RpcReplyBody> {
     const timeout = Math.max(1, timeoutMs);
-    try {
-      const message = await this.link.connection.request(subject, body, { timeout, headers: requestHeaders(timeout) });
-      return message.json<RpcReplyBody>();
-    } catch (error) {
-      throw unavailable(subject, error);
-    }
+    const attributes = { 'rpc.system.name': 'nats', 'rpc.method': subject };
+    const span = startSpan(subject, { kind: SpanKind.CLIENT, parent: currentContext()?.traceparent, attributes });
+    return endAfter(span, async () => {
+      try {
+        const headers = requestHeaders(timeout, span);
+        const message = await this.link.connection.request(subject, body, { timeout, headers });
+        return message.json<RpcReplyBody>();
+      } catch (error) {
+        throw unavailable(subject, error);
+      }
+    });
   }
 }
 
@@ -79,12 +84,12 @@ async function firstReply(requests: readonly Promise<RpcReplyBody>[]): Promise<R
 const unavailable = (subject: string, cause: unknown): UnavailableError =>
   new UnavailableError(undefined, { cause, retryAfterSeconds: 1, logDetails: { rpc: subject } });
 
-function requestHeaders(timeoutMs: number): MsgHdrs {
+function requestHeaders(timeoutMs: number, span: Span): MsgHdrs {
   const sent = headers();
   sent.set(TIMEOUT_HEADER, String(timeoutMs));
   const context = currentContext();
-  if (!context) return sent;
-  sent.set(REQUEST_ID_HEADER, context.requestId);
-  if (context.traceparent) sent.set(TRACEPARENT_HEADER, childTraceparent(context.traceparent));
+  if (context) sent.set(REQUEST_ID_HEADER, context.requestId);
+  const traceparent = traceparentOf(span);
+  if (traceparent !== undefined) sent.set(TRACEPARENT_HEADER, traceparent);
   return sent;
 }

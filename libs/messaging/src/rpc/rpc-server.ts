@@ -14,6 +14,7 @@ import {
   ValidationError,
   type FieldErrors,
 } from '@rmm/service-kit';
+import { fail, SpanKind, startSpan, traceparentOf } from '@rmm/tracing';
 import type { NatsLink } from '../connection/nats-link.service.js';
 import type { MessagingMetrics } from '../messaging.metrics.js';
 import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
@@ -79,9 +80,14 @@ export class RpcServer {
 
   private async reply(subject: string, handler: MessageHandler, message: Msg): Promise<void> {
     const started = performance.now();
+    const span = startSpan(subject, {
+      kind: SpanKind.SERVER,
+      parent: message.headers?.get(TRACEPARENT_HEADER) || undefined,
+      attributes: { 'rpc.system.name': 'nats', 'rpc.method': subject },
+    });
     const context = {
       requestId: message.headers?.get(REQUEST_ID_HEADER) || randomUUID(),
-      traceparent: message.headers?.get(TRACEPARENT_HEADER) || undefined,
+      traceparent: traceparentOf(span),
     };
     const timeoutMs = Number(message.headers?.get(TIMEOUT_HEADER) || Number.NaN);
     // Earlier than the caller gives up, by the time that the reply needs.
@@ -98,6 +104,8 @@ export class RpcServer {
       this.logger.error({ message: `The reply of ${subject} cannot be sent; the caller gets an error`, err: error });
       message.respond(JSON.stringify({ error: serializeError(error) } satisfies RpcReplyBody));
     }
+    if (body.error !== undefined) fail(span, body.error.code);
+    span.end();
     this.metrics.observeRpc(subject, body.error?.code ?? 'ok', (performance.now() - started) / 1_000);
   }
 

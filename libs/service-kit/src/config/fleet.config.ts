@@ -1,5 +1,6 @@
 import type { ServiceName } from '@rmm/contracts';
 import type { RateLimitsConfig } from '@rmm/rate-limits';
+import type { TracingConfig } from '@rmm/tracing';
 import type { Cidr } from '@rmm/validation';
 import type { ConfigReader } from './config-reader.js';
 
@@ -7,7 +8,7 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** The variables of every service. @see docs/reference/configuration.md */
-export interface FleetConfig extends RateLimitsConfig {
+export interface FleetConfig extends RateLimitsConfig, TracingConfig {
   service: ServiceName;
   nodeEnv: 'development' | 'test' | 'production';
   isProduction: boolean;
@@ -22,6 +23,8 @@ export interface FleetConfig extends RateLimitsConfig {
   /** Owner login; only to migrate. */
   migrationsDatabaseUrl?: string;
   workerDatabaseUrl: string;
+  /** Worker login past a pooler in transaction mode; set when the two addresses above lead to such a pooler. */
+  directWorkerDatabaseUrl?: string;
   /** Connections per process and login. */
   pools: { serviceMax: number; workerMax: number };
   redisUrl: string;
@@ -50,6 +53,8 @@ const DEFAULT_PORTS: Record<ServiceName, number> = {
 
 const POSTGRES = ['postgres', 'postgresql'] as const;
 const HTTP = ['http', 'https'] as const;
+const HEADER_LIST = /^ *[\w-]+=([^,%]|%[0-9A-Fa-f]{2})+(, *[\w-]+=([^,%]|%[0-9A-Fa-f]{2})+)*$/;
+const RATIO = /^(0(\.\d{1,6})?|1)$/;
 const withoutSlash = (url: string | undefined) => url?.replace(/\/+$/, '');
 
 /** Reads the variables of every service; problems are left in the reader. */
@@ -72,6 +77,7 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
     databaseUrl: v.url('DATABASE_URL', { protocols: POSTGRES, required: true, secret: true }),
     migrationsDatabaseUrl: v.url('MIGRATIONS_DATABASE_URL', { protocols: POSTGRES, secret: true }),
     workerDatabaseUrl: v.url('WORKER_DATABASE_URL', { protocols: POSTGRES, required: true, secret: true }),
+    directWorkerDatabaseUrl: v.url('DIRECT_WORKER_DATABASE_URL', { protocols: POSTGRES, secret: true }),
     pools: {
       serviceMax: v.integer('DB_POOL_MAX', { min: 1, max: 500, default: 8 }),
       workerMax: v.integer('WORKER_DB_POOL_MAX', { min: 1, max: 500, default: 4 }),
@@ -85,6 +91,9 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
     forceHttps: v.boolean('FORCE_HTTPS', { default: false }),
     rateLimitsEnabled: v.boolean('RATE_LIMITS_ENABLED', { default: true }),
     globalRateLimitPerMinute: v.integer('GLOBAL_RATE_LIMIT_PER_MINUTE', { min: 1, max: 100_000, default: 300 }),
+    otlpEndpoint: withoutSlash(v.url('OTEL_EXPORTER_OTLP_ENDPOINT', { protocols: HTTP })),
+    otlpHeaders: v.string('OTEL_EXPORTER_OTLP_HEADERS', { pattern: HEADER_LIST, secret: true }),
+    traceSampleRatio: Number(v.string('OTEL_TRACES_SAMPLER_ARG', { pattern: RATIO, default: '0.01' })),
     shutdownGraceSeconds: v.integer('SHUTDOWN_GRACE_SECONDS', { min: 1, max: 300, default: graceSeconds }),
     shutdownDelaySeconds: v.integer('SHUTDOWN_DELAY_SECONDS', { min: 0, max: 60, default: isProduction ? 5 : 0 }),
     jwtIssuer: v.string('JWT_ISSUER', { default: 'service-identity' }),
@@ -116,6 +125,7 @@ function checkFleetRules(v: ConfigReader, config: FleetConfig): void {
   for (const [name, url = ''] of [
     ['DATABASE_URL', config.databaseUrl],
     ['WORKER_DATABASE_URL', config.workerDatabaseUrl],
+    ['DIRECT_WORKER_DATABASE_URL', config.directWorkerDatabaseUrl],
     ['MIGRATIONS_DATABASE_URL', config.migrationsDatabaseUrl],
     ['REDIS_URL', config.redisUrl],
     ['NATS_URL', config.natsUrl],

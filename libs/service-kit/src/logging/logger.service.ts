@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
 import type { ServiceName } from '@rmm/contracts';
+import { traceIdOf } from '@rmm/tracing';
 import type { LogLevel } from '../config/fleet.config.js';
 import { currentContext } from '../context/request-context.js';
 import { redact } from './redaction.js';
@@ -19,7 +20,7 @@ export interface LoggerOptions {
   sink?: LogSink;
 }
 
-/** Structured log: one JSON object a line, with `service` and the `requestId` of the running request. */
+/** Structured log: one JSON object a line, with `service`, and `requestId` and `traceId` of the running request. */
 export class Logger {
   private constructor(
     private readonly pino: pino.Logger,
@@ -40,7 +41,8 @@ export class Logger {
         serializers: { err: (err: unknown) => err },
         mixin: () => {
           const context = currentContext();
-          return context === undefined ? {} : { requestId: context.requestId };
+          if (context === undefined) return {};
+          return { requestId: context.requestId, traceId: traceIdOf(context.traceparent) };
         },
       },
       sink,

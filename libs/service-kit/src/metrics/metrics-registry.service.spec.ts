@@ -56,6 +56,20 @@ describe('MetricsRegistry', () => {
     expect(text).toContain('rmm_spec_seconds_count{service="identity"} 3');
   });
 
+  it('serves the trace of an observation in OpenMetrics', async () => {
+    metrics.useOpenMetrics();
+    const options = { name: 'rmm_spec_seconds', help: 'Spec', buckets: [1], enableExemplars: true };
+    const histogram = metrics.histogram(options);
+    metrics.counter({ name: 'rmm_spec_total', help: 'Spec' }).inc();
+    histogram.observe({ value: 0.5, labels: {}, exemplarLabels: { trace_id: 'abc' } });
+    histogram.observe({ value: 3, labels: {} });
+    const text = await metrics.registry.metrics();
+    expect(text).toMatch(/rmm_spec_seconds_bucket\{le="1",service="identity"\} 1 # \{trace_id="abc"\} 0\.5 [\d.]+\n/);
+    expect(text).toMatch(/^# TYPE rmm_spec counter\nrmm_spec_total\{service="identity"\} 1$/m);
+    expect(text).toMatch(/# EOF\n$/);
+    expect(metrics.registry.contentType).toContain('application/openmetrics-text');
+  });
+
   it('refuses a second metric of the same name, and shares none with another registry', () => {
     const options = { name: 'rmm_spec_total', help: 'Spec' };
     metrics.counter(options);

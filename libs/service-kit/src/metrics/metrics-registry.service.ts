@@ -16,7 +16,7 @@ const COLLECT_TIMEOUT_MS = 3_000;
 /** The Prometheus metrics of this process at `/metrics`. Our names begin with `rmm_`; labels have few values. */
 @Injectable()
 export class MetricsRegistry {
-  readonly registry = new prometheus.Registry();
+  readonly registry: prometheus.Registry<prometheus.RegistryContentType> = new prometheus.Registry();
 
   constructor(@Inject(SERVICE_NAME) service: ServiceName) {
     this.registry.setDefaultLabels({ service });
@@ -38,8 +38,15 @@ export class MetricsRegistry {
     return new prometheus.Gauge({ ...others, ...(limited && { collect: limited }), registers: [this.registry] });
   }
 
+  /** Serves the format OpenMetrics; histograms created afterwards may have exemplars, such as trace ids. */
+  useOpenMetrics(): void {
+    this.registry.setContentType(prometheus.openMetricsContentType);
+  }
+
   /** `buckets` in the unit of the name, seconds as a rule. */
-  histogram<L extends string>(options: MetricOptions<L> & { buckets?: number[] }): prometheus.Histogram<L> {
+  histogram<L extends string>(
+    options: MetricOptions<L> & { buckets?: number[]; enableExemplars?: boolean },
+  ): prometheus.Histogram<L> {
     return new prometheus.Histogram({ ...options, registers: [this.registry] });
   }
 

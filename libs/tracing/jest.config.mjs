@@ -1,0 +1,5 @@
+export default {
+  displayName: 'tracing',
+  preset: '../../jest.preset.js',
+  coverageDirectory: '<rootDir>/coverage',
+};

@@ -1,0 +1,4 @@
+export * from './spans.js';
+export * from './traceparent.js';
+export * from './tracing.config.js';
+export * from './tracing.js';
