@@ -96,8 +96,8 @@ async function createCluster(home: string, bin: string, major: number, password:
   fs.renameSync(temporary, home);
 }
 
-/** Runs PostgreSQL, which refuses root, as another user, with the capability to enter folders of root. */
-function unprivileged(command: string, args: readonly string[]): { command: string; args: string[] } {
+/** Runs a server that refuses root as another user, with the capability to enter folders of root. */
+export function unprivileged(command: string, args: readonly string[]): { command: string; args: string[] } {
   const user = unprivilegedUser();
   if (!user) return { command, args: [...args] };
   const capability = ['--inh-caps=+dac_override', '--ambient-caps=+dac_override'];

@@ -1,4 +1,5 @@
 import type { ClientBase, PoolConfig } from 'pg';
+import { UnnamedStatementsClient } from './unnamed-statements-client.js';
 
 /** Time limits in milliseconds. */
 export interface Timeouts {
@@ -34,21 +35,50 @@ export interface RuntimePool {
  * Returns the options of a runtime pool (service or worker login). Getting a connection, a lock, a statement and an idle
  * transaction each have a time limit. The client gives up on a server that does not respond.
  */
-export function poolOptions({ url, schema, max, applicationName, timeouts, settings }: RuntimePool): PoolConfig {
-  const { acquireMs, statementMs, lockMs, idleInTransactionMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
+export function poolOptions(pool: RuntimePool): PoolConfig {
+  const { statement_timeout, lock_timeout, idle_in_transaction_session_timeout, ...settings } = sessionSettings(pool);
+  return {
+    ...clientOptions(pool),
+    statement_timeout: Number(statement_timeout),
+    lock_timeout: Number(lock_timeout),
+    idle_in_transaction_session_timeout: Number(idle_in_transaction_session_timeout),
+    options: sessionOptions(settings),
+  };
+}
+
+/**
+ * Returns the options of a runtime pool that leads to a pooler in transaction mode. Two statements of one client may run in
+ * two sessions: no statement is named, and `sessionSettings` are the defaults of the role instead of parameters.
+ */
+export const pooledOptions = (pool: RuntimePool): PoolConfig => ({
+  ...clientOptions(pool),
+  Client: UnnamedStatementsClient,
+});
+
+/** Returns the settings of PostgreSQL for every session of the pool; times in milliseconds. */
+export function sessionSettings({ schema, timeouts, settings }: RuntimePool) {
+  const { statementMs, lockMs, idleInTransactionMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
+  return {
+    ...settings,
+    search_path: schema,
+    timezone: 'UTC',
+    statement_timeout: String(statementMs),
+    lock_timeout: String(lockMs),
+    idle_in_transaction_session_timeout: String(idleInTransactionMs),
+  };
+}
+
+function clientOptions({ url, max, applicationName, timeouts }: RuntimePool): PoolConfig {
+  const { acquireMs, statementMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
   return {
     connectionString: url,
     max,
     application_name: applicationName,
     pipeline: true, // queries of one tick are sent together: BEGIN and the tenant context cost one round trip
     connectionTimeoutMillis: acquireMs,
-    statement_timeout: statementMs,
     query_timeout: statementMs + REPLY_MARGIN_MS,
-    lock_timeout: lockMs,
-    idle_in_transaction_session_timeout: idleInTransactionMs,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    options: sessionOptions({ ...settings, search_path: schema, timezone: 'UTC' }),
     onConnect: ignoreLostConnection,
   };
 }

@@ -62,6 +62,17 @@ export function inOnePacket<T>(client: PoolClient, send: () => Promise<T>[]): Pr
   }
 }
 
+/**
+ * Sends the queries of the running tick with one write: those that a `Promise.all` starts do not wait for each other, and the
+ * system call takes longer than a small query.
+ */
+export function joinWritesOfTick(client: PoolClient): void {
+  const { stream } = client.connection;
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
 /** Waits for all, so that the client is idle when the first failure is thrown. */
 async function allSettledOrThrow<T>(promises: Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(promises);

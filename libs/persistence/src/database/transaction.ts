@@ -5,8 +5,9 @@ import type { DataSource, EntityManager, EntityTarget, ObjectLiteral, QueryRunne
 import { currentContext } from '@rmm/service-kit';
 import { DatabaseConnectionLost, fromDriver, fromTypeOrm, TransactionWasAborted } from './database.errors.js';
 import { bindParameters } from './named-parameters.js';
-import { acquire, inOnePacket, rollBackAndRelease } from './pooled-client.js';
+import { acquire, inOnePacket, joinWritesOfTick, rollBackAndRelease } from './pooled-client.js';
 import { fromPrepared, prepared } from './prepared-statements.js';
+import { measureTransaction } from './query-span.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from './sql-executor.js';
 
 const logger = new Logger('Transaction');
@@ -107,6 +108,7 @@ export abstract class Transaction implements BatchExecutor {
   }
 
   private send(text: string, values: unknown[]): Promise<QueryResult> {
+    joinWritesOfTick(this.client);
     return this.client.query({ ...prepared(text, values), values });
   }
 
@@ -128,34 +130,36 @@ const current = new AsyncLocalStorage<OpenTransaction>();
  * @throws what the work threw; DatabaseConnectionLost; DatabaseTooBusy; TransactionWasAborted; RequestExpired when the
  *   request it runs for was answered with a timeout
  */
-export async function runTransaction<Tx extends Transaction, T>(
+export function runTransaction<Tx extends Transaction, T>(
   pool: Pool,
   begin: (client: PoolClient) => Promise<unknown>,
   open: (client: PoolClient) => Tx,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {
-  assertNoOpenTransaction(pool);
-  currentContext()?.deadline?.assertOpen();
-  const client = await acquire(pool);
-  const transaction = open(client);
-  let result: T;
-  try {
-    await mapDriverErrors(begin(client));
-    const inside: OpenTransaction = { pool, transaction, outer: current.getStore() };
-    result = await current.run(inside, () => work(transaction));
-    transaction.close();
-    currentContext()?.deadline?.startCommit();
-    const { command } = await mapDriverErrors(client.query('COMMIT'));
-    if (command !== 'COMMIT') throw new TransactionWasAborted();
-  } catch (error) {
-    transaction.close();
-    const failure = fromTypeOrm(error);
-    await rollBackAndRelease(client, failure);
-    throw failure;
-  }
-  client.release();
-  await transaction.runAfterCommit();
-  return result;
+  return measureTransaction(async () => {
+    assertNoOpenTransaction(pool);
+    currentContext()?.deadline?.assertOpen();
+    const client = await acquire(pool);
+    const transaction = open(client);
+    let result: T;
+    try {
+      await mapDriverErrors(begin(client));
+      const inside: OpenTransaction = { pool, transaction, outer: current.getStore() };
+      result = await current.run(inside, () => work(transaction));
+      transaction.close();
+      currentContext()?.deadline?.startCommit();
+      const { command } = await mapDriverErrors(client.query('COMMIT'));
+      if (command !== 'COMMIT') throw new TransactionWasAborted();
+    } catch (error) {
+      transaction.close();
+      const failure = fromTypeOrm(error);
+      await rollBackAndRelease(client, failure);
+      throw failure;
+    }
+    client.release();
+    await transaction.runAfterCommit();
+    return result;
+  });
 }
 
 /**

@@ -15,6 +15,35 @@ describe('Databases', () => {
   });
   afterAll(() => stores.stop());
 
+  describe('behind a pooler in transaction mode', () => {
+    const pooled = () => {
+      const { worker } = database.urls[SCHEMA];
+      return optionsFor(database, { directWorkerDatabaseUrl: worker });
+    };
+
+    it('refuses to start until the settings of a session are the defaults of the logins, and lists the statements', async () => {
+      const opened = Databases.open(pooled());
+      await expect(opened).rejects.toThrow(StartRefused);
+      const message = await opened.then(
+        () => '',
+        (error: Error) => error.message,
+      );
+      const statements = [...message.matchAll(/ALTER ROLE .+? SET .+? = '.*?'/g)].map(([statement]) => statement);
+      expect(statements.filter((statement) => statement.includes(`SET search_path = '${SCHEMA}'`))).toHaveLength(2);
+      await query(database.adminUrl, statements.join(';'));
+      const databases = await Databases.open(pooled());
+      await databases.close();
+    });
+
+    it('refuses a direct address with another login', async () => {
+      const options = pooled();
+      options.config.directWorkerDatabaseUrl = database.adminUrl;
+      await expect(Databases.open(options)).rejects.toThrow(
+        'DIRECT_WORKER_DATABASE_URL must have the login of WORKER_DATABASE_URL, rmm_test_provisioning_worker',
+      );
+    });
+  });
+
   describe('refuses to start on a login that bypasses row-level security', () => {
     const refusal = async (config: Partial<PersistenceConfig>) => {
       const opened = Databases.open(optionsFor(database, config));

@@ -6,14 +6,21 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js';
 import { type FleetConfig, StartRefusal } from '@rmm/service-kit';
 import { DatabaseSession } from '../database/database-session.js';
 import { DatabaseConnectionLost, fromDriver } from '../database/database.errors.js';
-import { poolOptions, type Timeouts } from '../database/pool-options.js';
+import {
+  pooledOptions,
+  poolOptions,
+  type RuntimePool,
+  sessionSettings,
+  type Timeouts,
+} from '../database/pool-options.js';
 import { roleOf } from '../migrations/login-roles.js';
 import { type MigrationClass, missingMigrations, runMigrations } from '../migrations/migrations-runner.service.js';
 import { loginProblems } from './login-problems.js';
+import { poolerProblems } from './pooler-problems.js';
 
 export type PersistenceConfig = Pick<
   FleetConfig,
-  'service' | 'databaseUrl' | 'migrationsDatabaseUrl' | 'workerDatabaseUrl' | 'pools'
+  'service' | 'databaseUrl' | 'migrationsDatabaseUrl' | 'workerDatabaseUrl' | 'directWorkerDatabaseUrl' | 'pools'
 >;
 
 export interface PersistenceOptions {
@@ -28,6 +35,8 @@ export interface PersistenceOptions {
   /** PostgreSQL settings for the sessions of the worker login. */
   workerSettings?: Readonly<Record<string, string>>;
 }
+
+type Login = 'service' | 'worker' | 'platform';
 
 /** Refuses the start of a service; the message lists every reason. */
 export class StartRefused extends StartRefusal {
@@ -54,7 +63,7 @@ export class Databases {
   openSession(purpose: string): Promise<DatabaseSession> {
     const { config } = this.options;
     return DatabaseSession.open({
-      ...runtimePool(this.options, 'worker'),
+      ...poolOptions({ ...runtimePool(this.options, 'worker'), url: directWorkerUrl(config) }),
       application_name: `${config.service}-${purpose}`,
     });
   }
@@ -90,7 +99,8 @@ export class Databases {
     await Promise.all([this.dataSource.destroy(), this.workerPool.end(), this.platformPool.end()]);
   }
 
-  private async assertLogins({ config, schema }: PersistenceOptions): Promise<void> {
+  private async assertLogins(options: PersistenceOptions): Promise<void> {
+    const { config, schema } = options;
     const [service, worker] = [roleOf(config.databaseUrl), roleOf(config.workerDatabaseUrl)];
     const problems = await Promise.all([
       loginProblems(this.servicePool, { schema, mustNotBecome: worker }),
@@ -99,7 +109,19 @@ export class Databases {
     const named = problems.flatMap((found, i) =>
       found.map((p) => `${i === 0 ? 'DATABASE_URL' : 'WORKER_DATABASE_URL'}: ${p}`),
     );
+    if (isPooled(config)) named.push(...(await this.poolerProblems(options)));
     if (named.length > 0) throw new StartRefused(named);
+  }
+
+  private async poolerProblems(options: PersistenceOptions): Promise<string[]> {
+    const { config } = options;
+    const worker = roleOf(config.workerDatabaseUrl);
+    const problems = await Promise.all([
+      poolerProblems(this.servicePool, sessionSettings(runtimePool(options, 'service'))),
+      poolerProblems(this.workerPool, sessionSettings(runtimePool(options, 'worker'))),
+    ]);
+    if (roleOf(directWorkerUrl(config)) === worker) return problems.flat();
+    return [...problems.flat(), `DIRECT_WORKER_DATABASE_URL must have the login of WORKER_DATABASE_URL, ${worker}`];
   }
 
   private async bringUpToDate({ config, schema, migrations }: PersistenceOptions): Promise<void> {
@@ -150,40 +172,49 @@ function serviceDataSource(options: PersistenceOptions): DataSource {
     entities: [...entities],
     installExtensions: false,
     uuidExtension: 'pgcrypto', // gen_random_uuid(), which is built in
-    extra: runtimePool(options, 'service'),
+    extra: pgOptions(options, 'service'),
     poolErrorHandler: () => undefined, // an idle connection was lost; the next use opens a new one
   });
 }
 
 function openPool(options: PersistenceOptions, login: 'worker' | 'platform'): Pool {
-  const pool = new pg.Pool(runtimePool(options, login));
+  const pool = new pg.Pool(pgOptions(options, login));
   return pool.on('error', () => undefined); // an idle connection was lost; the next use opens a new one
 }
 
-function runtimePool(
-  { config, schema, timeouts, workerSettings }: PersistenceOptions,
-  login: 'service' | 'worker' | 'platform',
-): PoolConfig {
+const isPooled = ({ directWorkerDatabaseUrl }: PersistenceConfig): boolean => directWorkerDatabaseUrl !== undefined;
+
+/** Returns the address for what needs a session of its own: session locks, and sessions in the role of the service. */
+const directWorkerUrl = ({ directWorkerDatabaseUrl, workerDatabaseUrl }: PersistenceConfig): string =>
+  directWorkerDatabaseUrl ?? workerDatabaseUrl;
+
+/** Returns the options of the pool; the platform pool never leads to a pooler, since its sessions have a role. */
+function pgOptions(options: PersistenceOptions, login: Login): PoolConfig {
+  const pool = runtimePool(options, login);
+  return isPooled(options.config) && login !== 'platform' ? pooledOptions(pool) : poolOptions(pool);
+}
+
+function runtimePool({ config, schema, timeouts, workerSettings }: PersistenceOptions, login: Login): RuntimePool {
   const { service, databaseUrl, workerDatabaseUrl, pools } = config;
   const common = { schema, timeouts };
   switch (login) {
     case 'service':
-      return poolOptions({ ...common, url: databaseUrl, max: pools.serviceMax, applicationName: service });
+      return { ...common, url: databaseUrl, max: pools.serviceMax, applicationName: service };
     case 'worker':
-      return poolOptions({
+      return {
         ...common,
         url: workerDatabaseUrl,
         max: pools.workerMax,
         applicationName: `${service}-worker`,
         settings: workerSettings,
-      });
+      };
     case 'platform':
-      return poolOptions({
+      return {
         ...common,
-        url: workerDatabaseUrl,
+        url: directWorkerUrl(config),
         max: pools.workerMax,
         applicationName: `${service}-platform`,
         settings: { role: roleOf(databaseUrl) },
-      });
+      };
   }
 }

@@ -3,13 +3,13 @@
  * It comes from an authenticated caller (access snapshot, key record), never from what the request says about itself.
  */
 export interface TenantContext {
-  scope: 'system' | 'partner' | 'organization' | 'none';
-  partnerId: string | null;
-  orgId: string | null;
-  orgAccess: 'all' | 'selected' | 'none';
+  readonly scope: 'system' | 'partner' | 'organization' | 'none';
+  readonly partnerId: string | null;
+  readonly orgId: string | null;
+  readonly orgAccess: 'all' | 'selected' | 'none';
   /** The organizations of `selected`. */
-  orgIds: readonly string[];
-  userId: string | null;
+  readonly orgIds: readonly string[];
+  readonly userId: string | null;
 }
 
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
@@ -35,11 +35,20 @@ export function setTenantSettings(firstParameter: number): string {
   return [...short, `set_config('rmm.org_ids', $${firstParameter + 1}, true)`].join(' || ');
 }
 
+type SettingValues = [settings: string, orgIds: string];
+
+/** The values of a tenant are formatted once: it lives as long as the access of its caller, and is not changed. */
+const formatted = new WeakMap<TenantContext, SettingValues>();
+
 /** Returns the two values to bind. @throws Error for a selected organization whose id is not a UUID, and for a separator in a value */
-export function tenantSettingValues(tenant: TenantContext): [settings: string, orgIds: string] {
+export function tenantSettingValues(tenant: TenantContext): SettingValues {
+  const known = formatted.get(tenant);
+  if (known !== undefined) return known;
   const values = [tenant.scope, tenant.partnerId ?? '', tenant.orgId ?? '', tenant.orgAccess, tenant.userId ?? ''];
   if (values.some((value) => value.includes(SEPARATOR))) throw new Error('An id of the tenant contains a separator');
-  return [values.join(SEPARATOR), encodeIds(tenant.orgIds).setting];
+  const settings: SettingValues = [values.join(SEPARATOR), encodeIds(tenant.orgIds).setting];
+  formatted.set(tenant, settings);
+  return settings;
 }
 
 /**

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import type { Pool, PoolClient, QueryConfig, QueryResult, QueryResultRow } from 'pg';
 import type { DataSource, EntityTarget, ObjectLiteral, Repository } from 'typeorm';
 import { currentContext } from '@rmm/service-kit';
 import { tryLock } from '../database/advisory-lock.js';
@@ -10,6 +10,7 @@ import { bindParameters } from '../database/named-parameters.js';
 import { DEFAULT_TIMEOUTS } from '../database/pool-options.js';
 import { acquire, inOnePacket, queryOnce, releaseAfter } from '../database/pooled-client.js';
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
+import { measureQuery } from '../database/query-span.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
 import { Databases } from '../module/databases.service.js';
@@ -29,6 +30,9 @@ const LOCK_TAKEN = Symbol('LOCK_TAKEN');
 const LOCK_RETRY_MS = 25;
 /** The same as the `lock_timeout` of the pools. */
 const LOCK_WAIT_MS = DEFAULT_TIMEOUTS.lockMs;
+
+/** A statement that sets the context of its caller. */
+type ScopedQuery = PreparedStatement & { values: unknown[] };
 
 type TenantPools = Pick<Databases, 'servicePool' | 'platformPool' | 'dataSource'>;
 
@@ -60,31 +64,43 @@ export class TenantDatabase {
    *   keep the text constant and bind what varies, since each distinct text is prepared once per connection
    * @throws DatabaseConnectionLost, DatabaseTooBusy, pg's DatabaseError
    */
-  async read<Row = Record<string, unknown>>(caller: HasTenant, sql: string, params?: SqlParams): Promise<Row[]> {
-    const [rows] = await this.readAll(caller, [{ sql, params }]);
-    return rows as Row[];
+  read<Row = Record<string, unknown>>(caller: HasTenant, sql: string, params?: SqlParams): Promise<Row[]> {
+    return measureQuery(
+      () => sql,
+      () => this.readScoped<Row>(caller, sql, params),
+    );
+  }
+
+  private async readScoped<Row>(caller: HasTenant, sql: string, params?: SqlParams): Promise<Row[]> {
+    const pool = this.poolFor(caller);
+    assertNoOpenTransaction(pool);
+    const query = this.scope(caller, { sql, params });
+    try {
+      return (await queryOnce<Row & QueryResultRow>(pool, query)).rows;
+    } catch (error) {
+      if (!isOutdatedPlan(error)) throw error;
+      return (await queryOnce<Row & QueryResultRow>(pool, withoutName(query))).rows;
+    }
   }
 
   /** Runs several SELECTs on one connection in one round trip. @returns the rows of each, in order */
-  async readAll(caller: HasTenant, selects: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
+  readAll(caller: HasTenant, selects: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
+    const text = () => selects.map(({ sql }) => sql).join(';\n');
+    return measureQuery(text, () => this.readAllScoped(caller, selects));
+  }
+
+  private async readAllScoped(
+    caller: HasTenant,
+    selects: readonly SqlStatement[],
+  ): Promise<Record<string, unknown>[][]> {
     const pool = this.poolFor(caller);
     assertNoOpenTransaction(pool);
-    const context = tenantSettingValues(caller.tenant);
-    const queries = selects.map(({ sql, params, planForValues = false }) => {
-      const { text, values } = bindParameters(sql, params);
-      const statement = this.scopedStatement(text, values.length);
-      // A prepared statement may get one plan for lists of any length; without a name each list gets a plan of its own.
-      const planned = planForValues || values.some(Array.isArray) ? { text: statement.text } : statement;
-      return { ...planned, values: [...values, ...context] };
-    });
+    const queries = selects.map((select) => this.scope(caller, select));
     try {
-      return await this.send(pool, queries);
+      return await sendAll(pool, queries);
     } catch (error) {
       if (!isOutdatedPlan(error)) throw error;
-      return this.send(
-        pool,
-        queries.map(({ text, values }) => ({ text, values })),
-      );
+      return sendAll(pool, queries.map(withoutName));
     }
   }
 
@@ -157,24 +173,13 @@ export class TenantDatabase {
     return tenant.scope === 'system' ? this.databases.platformPool : this.databases.servicePool;
   }
 
-  private async send(
-    pool: Pool,
-    queries: (PreparedStatement & { values: unknown[] })[],
-  ): Promise<Record<string, unknown>[][]> {
-    const first = queries[0];
-    if (first && queries.length === 1) return [(await queryOnce<Record<string, unknown>>(pool, first)).rows];
-    const client = await acquire(pool);
-    let results: QueryResult<Record<string, unknown>>[];
-    try {
-      results = await inOnePacket(client, () => queries.map((query) => client.query<Record<string, unknown>>(query)));
-    } catch (error) {
-      const failure = fromDriver(error);
-      if (!isOutdatedPlan(failure)) throw releaseAfter(client, failure);
-      client.release(true); // its other prepared statements may be outdated too
-      throw failure;
-    }
-    client.release();
-    return results.map((result) => result.rows);
+  /** Returns the statement with the context of the caller, named unless each list gets a plan of its own. */
+  private scope({ tenant }: HasTenant, { sql, params, planForValues = false }: SqlStatement): ScopedQuery {
+    const { text, values } = bindParameters(sql, params);
+    const statement = this.scopedStatement(text, values.length);
+    const query = { text: statement.text, values: values.concat(tenantSettingValues(tenant)) };
+    // A prepared statement may get one plan for lists of any length.
+    return planForValues || values.some(Array.isArray) ? query : { ...query, name: statement.name };
   }
 
   private scopedStatement(sql: string, parameterCount: number): PreparedStatement {
@@ -186,6 +191,24 @@ export class TenantDatabase {
     this.statements.set(sql, statement);
     return statement;
   }
+}
+
+const withoutName = ({ text, values }: ScopedQuery): ScopedQuery => ({ text, values });
+
+/** Runs the queries on one connection in one round trip. @returns the rows of each, in order */
+async function sendAll(pool: Pool, queries: readonly ScopedQuery[]): Promise<Record<string, unknown>[][]> {
+  const client = await acquire(pool);
+  let results: QueryResult<Record<string, unknown>>[];
+  try {
+    results = await inOnePacket(client, () => queries.map((query) => client.query<Record<string, unknown>>(query)));
+  } catch (error) {
+    const failure = fromDriver(error);
+    if (!isOutdatedPlan(failure)) throw releaseAfter(client, failure);
+    client.release(true); // its other prepared statements may be outdated too
+    throw failure;
+  }
+  client.release();
+  return results.map((result) => result.rows);
 }
 
 function contextStatement(values: string[]): QueryConfig {

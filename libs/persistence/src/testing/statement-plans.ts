@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { bindParameters } from '../database/named-parameters.js';
-import type { SqlStatement } from '../database/sql-executor.js';
+import type { SqlParams, SqlStatement } from '../database/sql-executor.js';
 import type { HasTenant } from '../tenants/tenant-context.js';
 import type { TenantDatabase } from '../tenants/tenant-database.service.js';
 
@@ -44,7 +44,11 @@ export class StatementPlans {
       [schema, LARGE_TABLE_ROWS],
     );
     const plans = new StatementPlans(client, new Set(rows.map((row) => row.relname)));
-    const readAll = tenants.readAll.bind(tenants);
+    const [read, readAll] = [tenants.read.bind(tenants), tenants.readAll.bind(tenants)];
+    tenants.read = async <Row>(caller: HasTenant, sql: string, params?: SqlParams) => {
+      await plans.explain({ sql, params });
+      return read<Row>(caller, sql, params);
+    };
     tenants.readAll = async (caller: HasTenant, selects: readonly SqlStatement[]) => {
       for (const select of selects) await plans.explain(select);
       return readAll(caller, selects);

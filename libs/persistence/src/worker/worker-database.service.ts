@@ -4,6 +4,7 @@ import type { DatabaseSession } from '../database/database-session.js';
 import { bindParameters, type BoundStatement } from '../database/named-parameters.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { fromPrepared, prepared } from '../database/prepared-statements.js';
+import { measureQuery } from '../database/query-span.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
 import { Databases } from '../module/databases.service.js';
@@ -28,7 +29,11 @@ export class WorkerDatabase implements BatchExecutor {
   /** Runs one statement in its own transaction. @throws DatabaseConnectionLost, DatabaseTooBusy, pg's DatabaseError */
   async query<Row = Record<string, unknown>>(sql: string, params?: SqlParams): Promise<Row[]> {
     const statement = bindParameters(sql, params);
-    return this.withClient(async (client) => (await send(client, statement)).rows as Row[]);
+    const read = async (client: PoolClient) => (await send(client, statement)).rows as Row[];
+    return measureQuery(
+      () => sql,
+      () => this.withClient(read),
+    );
   }
 
   async queryAll(statements: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {

@@ -1,0 +1,62 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { eventually, readFleetStatus, type FleetHandle } from '@rmm/testing';
+
+export const TOOLS_DIR = process.env['FLEET_TOOLS_DIR'] ?? resolve('.data/tools');
+
+/** A fleet of one spec file with private stores, for a shape that the common fleets do not have. */
+export class OwnFleet {
+  private constructor(
+    readonly handle: FleetHandle,
+    private readonly launcher: ChildProcess,
+    private readonly env: NodeJS.ProcessEnv,
+    private readonly dir: string,
+  ) {}
+
+  /** @param options  of `./fleet up` */
+  static async start(options: readonly string[]): Promise<OwnFleet> {
+    const dir = await mkdtemp(join(tmpdir(), 'rmm-fleet-'));
+    const own = { FLEET_DATA_DIR: dir, FLEET_TOOLS_DIR: TOOLS_DIR, FLEET_PORT: '18080', FLEET_ENDS_WITH_PARENT: '1' };
+    const shared = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '', RATE_LIMITS_ENABLED: 'false' };
+    const env = { ...process.env, ...own, ...shared, NODE_ENV: 'development' };
+    const args = [resolve('tools/fleet.mjs'), 'up', '--local-receivers', ...options];
+    const launcher = spawn(process.execPath, args, { env, stdio: 'ignore' });
+    const isReady = async () => {
+      if (launcher.exitCode !== null) return null;
+      const handle = (await readFleetStatus(env)) as FleetHandle & { state: string };
+      if (handle.state !== 'ready') throw new Error(`the fleet is ${handle.state}`);
+      return handle;
+    };
+    try {
+      const handle = await eventually(isReady, { timeoutMs: 300_000, everyMs: 500 });
+      if (handle) return new OwnFleet(handle, launcher, env, dir);
+      throw new Error(`./fleet up ${options.join(' ')} has ended with ${launcher.exitCode}`);
+    } catch (error) {
+      await stop(launcher, dir);
+      throw error;
+    }
+  }
+
+  /** Kills a store; the launcher starts it again at the same address. */
+  async killStore(name: FleetHandle['stores'][number]['name']): Promise<void> {
+    const store = (await readFleetStatus(this.env)).stores.find((each) => each.name === name);
+    if (!store) throw new Error(`The fleet has no ${name}`);
+    process.kill(store.pid, 'SIGKILL');
+  }
+
+  stop(): Promise<void> {
+    return stop(this.launcher, this.dir);
+  }
+}
+
+async function stop(launcher: ChildProcess, dir: string): Promise<void> {
+  if (launcher.exitCode === null) {
+    const ended = once(launcher, 'exit');
+    launcher.kill('SIGTERM');
+    await ended;
+  }
+  await rm(dir, { recursive: true, force: true });
+}
