@@ -15,6 +15,11 @@ export class ForbiddenError extends errorOf('forbidden', 'permission_denied', 'P
 export class MethodNotAllowedError extends errorOf('method_not_allowed', 'method_not_allowed', 'Method Not Allowed') {}
 export class ConflictError extends errorOf('conflict', 'conflict', 'Conflict') {}
 export class GoneError extends errorOf('gone', 'gone', 'Gone') {}
+export class PreconditionFailedError extends errorOf(
+  'precondition_failed',
+  'precondition_failed',
+  'Precondition failed',
+) {}
 export class PayloadTooLargeError extends errorOf('payload_too_large', 'payload_too_large', 'Payload too large') {}
 export class UnsupportedMediaTypeError extends errorOf(
   'unsupported_media_type',
@@ -85,6 +90,7 @@ export const ERROR_CLASSES: Record<ErrorKind, ErrorClass> = {
   method_not_allowed: MethodNotAllowedError,
   conflict: ConflictError,
   gone: GoneError,
+  precondition_failed: PreconditionFailedError,
   payload_too_large: PayloadTooLargeError,
   unsupported_media_type: UnsupportedMediaTypeError,
   range_not_satisfiable: RangeNotSatisfiableError,

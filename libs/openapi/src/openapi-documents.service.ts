@@ -3,6 +3,7 @@ import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { API_PREFIX } from '@rmm/contracts';
 import { describeDeprecation } from './deprecated.decorator.js';
+import { describeEntityTags } from './entity-tags.decorator.js';
 import { ERROR_BODY_SCHEMA, ERROR_RESPONSE } from './error-body.schema.js';
 import { addErrorCodes, errorCodesOf, pipelineErrorCodes } from './error-codes.decorator.js';
 import { declareErrorResponses } from './error-responses.js';
@@ -99,6 +100,7 @@ export class OpenApiDocuments {
           addErrorCodes(operation, errorCodesOf(route.controller));
           addErrorCodes(operation, errorCodesOf(route.handler));
           for (const describe of this.describers) describe(operation, route);
+          describeEntityTags(operation, method, route.handler);
         }
         declareErrorResponses(document, operation);
         if (route) describeDeprecation(operation, route.handler);

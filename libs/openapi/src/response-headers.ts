@@ -6,6 +6,7 @@ const integer = { type: 'integer' as const };
 /** The headers of responses that operations refer to, by name. @see docs/reference/requests.md */
 const HEADERS = {
   'X-Request-Id': { description: 'Id of the request, for the support; yours when you sent a valid one', schema: text },
+  ETag: { description: 'Entity tag of the record, for `If-None-Match` and `If-Match`', schema: text },
   'Retry-After': { description: 'Seconds until the request may be sent again', schema: integer },
   'X-RateLimit-Limit': { description: 'Requests of the key per hour; only for keys', schema: integer },
   'X-RateLimit-Remaining': { description: 'Requests that the key has left; only for keys', schema: integer },

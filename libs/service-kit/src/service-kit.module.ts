@@ -26,6 +26,7 @@ import { RateLimitMetrics, ServiceMetrics } from './metrics/service.metrics.js';
 import { RedisConnections } from './redis/redis-connections.service.js';
 import { Clock } from './time/clock.service.js';
 import { FLEET_CONFIG, SERVICE_NAME } from './tokens.js';
+import { TracingLifecycle } from './tracing/tracing.lifecycle.js';
 
 const SHARED = [
   Clock,
@@ -44,6 +45,7 @@ const INTERNAL = [
   RequestPipeline,
   ServiceEndpoints,
   ServiceMetrics,
+  TracingLifecycle,
 ];
 
 /** Global: configuration, clock, log, health, metrics, Redis, limits and OpenAPI for every feature of a service. */

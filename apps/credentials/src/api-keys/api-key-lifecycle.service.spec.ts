@@ -37,6 +37,27 @@ describe('ApiKeyLifecycleService', () => {
   const statusOf = async (key: string) => (await resolve(key))?.status;
   const age = (id: string, sql: string) => service.admin.query(`UPDATE api_key SET ${sql} WHERE id = $1`, [id]);
 
+  it('changes and revokes a key for its entity tag only, whatever the key is used meanwhile', async () => {
+    const { id } = await create();
+    const path = `/api-keys/${id}`;
+    const { etag } = (await ours.get(path)).headers as { etag: string };
+    await ours.get(path).set('If-None-Match', etag).expect(304);
+    await use(id, 1, 3);
+    expect((await ours.get(path).set('If-None-Match', etag)).body.usageCount).toBe(3);
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => ours.patch(path, { name: `Key ${n}` }).set('If-Match', etag)),
+    );
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 412)]);
+    const current = responses.find(({ status }) => status === 200)?.headers['etag'] ?? '';
+    expect((await ours.get(path)).headers['etag']).toBe(current);
+    const refused = await ours.delete(path).set('If-Match', etag);
+    expect([refused.status, refused.body.code]).toEqual([412, 'precondition_failed']);
+    const { owner: stranger } = await service.createTenant();
+    await stranger.delete(path).set('If-Match', current).expect(404);
+    await ours.delete(path).set('If-Match', 'x').expect(400);
+    await ours.delete(path).set('If-Match', current).expect(200);
+  });
+
   describe('rotate', () => {
     it('keeps the record, resets its counters and ends the old key', async () => {
       const { id, key } = await create({ rateLimit: 7, sourceCidrs: ['10.0.0.0/8'] });

@@ -10,7 +10,7 @@ import { AuditTrail, Outbox, resourceOf } from '@rmm/messaging';
 import { API_KEY_SCOPES } from '@rmm/permissions';
 import { TenantDatabase } from '@rmm/persistence';
 import { mintApiKey } from '@rmm/secrets';
-import { Clock, ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, Clock, ValidationError } from '@rmm/service-kit';
 import { SiteRestricted } from '../service-principals/service-principal.errors.js';
 import { addedScopes, changedFields, grantedScopes } from './api-key-changes.policy.js';
 import type { ApiKey } from './api-key.entity.js';
@@ -40,7 +40,7 @@ export class ApiKeyLifecycleService {
    * Changes a key. The caller needs the permissions behind everything that the change grants; the creator of the key,
    * whose rights the key lives by, those behind the scopes.
    * @throws ApiKeyNotActive, ValidationError 400; PermissionNotDelegable, SiteRestricted, SiteAccessDenied 403;
-   *   UnavailableError 503
+   *   RecordChanged 412; UnavailableError 503
    */
   async update(caller: UserCaller, id: string, dto: UpdateApiKeyDto): Promise<ApiKeyDto> {
     if (Object.keys(dto).length === 0) throw ValidationError.nothingToChange();
@@ -55,6 +55,7 @@ export class ApiKeyLifecycleService {
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
       assertNotOfPrincipal(caller, row); // it may have been migrated since it was read
+      await assertIfMatch(() => toApiKeyDto(row, this.clock.now()));
       assertActive(row, this.clock.now());
       assertCanGrant(caller, grantedScopes(row, dto), API_KEY_SCOPES);
       if (lacking.length > 0 && addedScopes(row, dto).length > 0) throw creatorLacks(lacking);
@@ -69,13 +70,14 @@ export class ApiKeyLifecycleService {
     });
   }
 
-  /** @throws ApiKeyAlreadyRevoked 400; SiteRestricted, SiteAccessDenied 403; UnavailableError 503 */
+  /** @throws ApiKeyAlreadyRevoked 400; SiteRestricted, SiteAccessDenied 403; RecordChanged 412; UnavailableError 503 */
   async revoke(caller: UserCaller, id: string): Promise<RevokedApiKeyDto> {
     const before = await this.repository.get(caller, id);
     await this.assertCanManage(caller, before);
     return this.tenants.transaction(caller, async (tx) => {
       const row = await this.repository.lock(tx, id);
       assertNotOfPrincipal(caller, row); // it may have been migrated since it was read
+      await assertIfMatch(() => toApiKeyDto(row, this.clock.now()));
       const [revoked] = await this.repository.revoke(tx, [id]);
       if (!revoked) throw new ApiKeyAlreadyRevoked();
       const { name, keyPrefix, updatedAt } = revoked;

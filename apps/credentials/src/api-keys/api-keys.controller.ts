@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { ApiKeyLifecycleService } from './api-key-lifecycle.service.js';
 import { ApiKeysService } from './api-keys.service.js';
@@ -12,6 +12,8 @@ import { RotateApiKeyDto, RotatedApiKeyDto } from './dto/rotate-api-key.dto.js';
 import { UpdateApiKeyDto } from './dto/update-api-key.dto.js';
 
 const ApiKeyId = () => UuidParam('id', 'API key');
+
+const ApiKeyTags = () => EntityTagged<ApiKeyDto>('lastUsedAt', 'previousKeyValidUntil', 'usageCount');
 
 /** @see docs/reference/keys.md */
 @ApiTags('API keys')
@@ -47,6 +49,7 @@ export class ApiKeysController {
 
   @Get(':id')
   @RequirePermission('organizations:read')
+  @ApiKeyTags()
   @ApiOperation({ summary: 'Get an API key, without the key itself' })
   @ApiOkResponse({ type: ApiKeyDto })
   get(@CurrentCaller() caller: UserCaller, @ApiKeyId() id: string): Promise<ApiKeyDto> {
@@ -55,6 +58,7 @@ export class ApiKeysController {
 
   @Patch(':id')
   @RequirePermission('organizations:write')
+  @ApiKeyTags()
   @RequireMfa()
   @ApiOperation({ summary: 'Update an active API key' })
   @ApiOkResponse({ type: ApiKeyDto })
@@ -69,6 +73,7 @@ export class ApiKeysController {
   @Delete(':id')
   @HttpCode(200)
   @RequirePermission('organizations:write')
+  @ApiKeyTags()
   @RequireMfa()
   @ApiOperation({ summary: 'Revoke an API key permanently' })
   @ApiOkResponse({ type: RevokedApiKeyDto })

@@ -210,9 +210,11 @@ describe('changes of members', () => {
       const { id: userId } = expectStatus(wide, 201).body;
       expect(codeOf(await identity.post('/users/resend-invite', { userId }, restricted))).toBe('site_access_denied');
       expect(codeOf(await identity.delete(`/users/invitations/${userId}`, restricted))).toBe('site_access_denied');
-      const entries = expectStatus(await identity.get('/audit-logs?limit=100', restricted), 200).body.data;
-      const actors = (entries as { actorId: string }[]).map(({ actorId }) => actorId);
-      expect(new Set(actors)).toEqual(new Set([restricted.userId]));
+      await eventually(async () => {
+        const entries = expectStatus(await identity.get('/audit-logs?limit=100', restricted), 200).body.data;
+        const actors = (entries as { actorId: string }[]).map(({ actorId }) => actorId);
+        expect(new Set(actors)).toEqual(new Set([restricted.userId]));
+      });
     });
 
     it('changes no member with more sites, and manages no roles', async () => {

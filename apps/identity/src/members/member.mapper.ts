@@ -1,10 +1,13 @@
 import type { MfaConfig } from '../config.js';
 import { evaluateMfa } from '../mfa/mfa-policy.js';
 import type { UserAccount } from '../users/user-account.entity.js';
-import type { UserDto } from './dto/member.dto.js';
+import type { UserDto, VOLATILE_USER_FIELDS } from './dto/member.dto.js';
 import type { PlatformUserDto } from './dto/platform-user.dto.js';
 import type { MemberScope } from './member-scope.service.js';
-import type { MemberPage, MemberRow } from './members.repository.js';
+import type { LockedMember, MemberPage, MemberRow } from './members.repository.js';
+
+type MembershipRow = Omit<LockedMember, 'systemKey'>;
+type MembershipFields = Omit<UserDto, (typeof VOLATILE_USER_FIELDS)[number]>;
 
 /** Maps a member with its MFA status, which the policies of the page's partner and organization decide. */
 export function toUserDto(
@@ -28,21 +31,30 @@ export function toUserDto(
     mfa,
   );
   return {
-    id: row.id,
-    email: row.email,
-    name: row.name,
-    status: row.status,
+    ...toMembershipFields(row.id, row, scope),
     lastLoginAt: row.lastLoginAt?.toISOString() ?? null,
     mfaEnabled: row.mfaEnabled,
     mfaStatus: status,
     mfaEnrollmentDeadline: deadline?.toISOString() ?? null,
-    roleId: row.roleId,
     roleName: row.roleName,
-    ...(scope.kind === 'partner'
-      ? { orgAccess: row.orgAccess, orgIds: row.orgIds }
-      : { siteIds: row.siteIds, deviceGroupIds: row.deviceGroupIds, managedBy: row.managedByScim ? 'scim' : null }),
   };
 }
+
+/** Maps the fields of a member that an administrator changes: those that `If-Match` compares. */
+export const toMembershipFields = (userId: string, member: MembershipRow, scope: MemberScope): MembershipFields => ({
+  id: userId,
+  email: member.email,
+  name: member.name,
+  status: member.status,
+  roleId: member.roleId,
+  ...(scope.kind === 'partner'
+    ? { orgAccess: member.orgAccess, orgIds: member.orgIds }
+    : {
+        siteIds: member.siteIds,
+        deviceGroupIds: member.deviceGroupIds,
+        managedBy: member.managedByScim ? 'scim' : null,
+      }),
+});
 
 export const toPlatformUserDto = (account: UserAccount): PlatformUserDto => ({
   id: account.id,

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AllowScopes, CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/success.dto.js';
 import { ListRolesDto } from '../roles/dto/list-roles.dto.js';
@@ -10,12 +10,14 @@ import { RolesService } from '../roles/roles.service.js';
 import { AssignRoleDto } from './dto/assign-role.dto.js';
 import { ListUsersDto } from './dto/list-members.dto.js';
 import { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';
-import { UserDto } from './dto/member.dto.js';
+import { UserDto, VOLATILE_USER_FIELDS } from './dto/member.dto.js';
 import { PlatformUserDto } from './dto/platform-user.dto.js';
 import { UpdateMembershipDto } from './dto/update-membership.dto.js';
 import { UpdateUserDto } from './dto/update-user.dto.js';
 import { MembersService } from './members.service.js';
 import { PlatformUsersService } from './platform-users.service.js';
+
+const UserTags = () => EntityTagged<UserDto>(...VOLATILE_USER_FIELDS);
 
 @ApiTags('Users')
 @ErrorCodes({
@@ -51,6 +53,7 @@ export class MembersController {
 
   @Get(':id')
   @RequirePermission('users:read')
+  @UserTags()
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Get a user of a partner or an organization' })
   @ApiOkResponse({ type: UserDto })
@@ -77,6 +80,7 @@ export class MembersController {
 
   @Patch(':id/membership')
   @RequirePermission('users:write')
+  @UserTags()
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Change the organizations, sites or device groups a member has access to' })
   @ApiOkResponse({ type: UserDto })
@@ -90,6 +94,7 @@ export class MembersController {
 
   @Delete(':id')
   @RequirePermission('users:delete')
+  @UserTags()
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Remove a member; the user remains and can be invited again' })
   @ApiOkResponse({ type: DoneDto })

@@ -38,6 +38,23 @@ describe('members', () => {
   };
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
 
+  it('are changed and removed for their entity tag only', async () => {
+    const { userId } = await member();
+    const path = `/users/${userId}`;
+    const etag = (await identity.get(path, owner)).headers['etag'] ?? '';
+    const ifMatch = (tag: string, { bearer } = owner) => ({ bearer, headers: { 'if-match': tag } });
+    expect((await identity.get(path, { ...owner, headers: { 'if-none-match': etag } })).status).toBe(304);
+    const responses = await Promise.all(
+      Array.from({ length: 5 }, () => identity.patch(`${path}/membership`, { orgAccess: 'none' }, ifMatch(etag))),
+    );
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412]);
+    const current = responses.find(({ status }) => status === 200)?.headers['etag'] ?? '';
+    expect((await identity.get(path, owner)).headers['etag']).toBe(current);
+    expect((await identity.delete(path, ifMatch(etag))).body.code).toBe('precondition_failed');
+    expect((await identity.delete(path, ifMatch(current, stranger))).status).toBe(404);
+    expect((await identity.delete(path, ifMatch(current))).status).toBe(200);
+  });
+
   describe('that are removed', () => {
     it('lose membership and sessions, and remain users who can be invited again', async () => {
       const leaver = await member();

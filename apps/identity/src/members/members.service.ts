@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import type { Permission } from '@rmm/permissions';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError, ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, NotFoundError, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
@@ -17,7 +17,7 @@ import type { UpdateMembershipDto } from './dto/update-membership.dto.js';
 import { assertAnotherAdmin } from './last-admin.policy.js';
 import { membershipKeyOf, MemberScopeService, tenantOf, type MemberScope } from './member-scope.service.js';
 import { ManagedByScim, SelfActionRefused } from './member.errors.js';
-import { toUserDto } from './member.mapper.js';
+import { toMembershipFields, toUserDto } from './member.mapper.js';
 import { isAdminRole, MembersRepository, type LockedMember } from './members.repository.js';
 import { assertWithinSites } from './site-restriction.js';
 
@@ -142,7 +142,7 @@ export class MembersService {
   /**
    * Locks a membership. A caller may not change a member who has permissions or sites the caller does not have.
    * @returns the member, and the caller with the permissions it has once the lock is held
-   * @throws NotFoundError, PermissionDenied, PermissionNotDelegable, SiteAccessDenied
+   * @throws NotFoundError, PermissionDenied, PermissionNotDelegable, SiteAccessDenied, RecordChanged
    */
   private async lockMember(
     tx: TenantTransaction,
@@ -152,6 +152,7 @@ export class MembersService {
     const current = await this.grants.refreshCaller(tx, caller, needs);
     await this.grants.assertHasPermissionsOf(tx, current, [member.roleId]);
     assertWithinSites(current, member);
+    await assertIfMatch(() => toMembershipFields(userId, member, scope));
     return { member, current };
   }
 }

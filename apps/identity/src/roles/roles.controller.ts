@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/success.dto.js';
 import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
@@ -13,6 +13,8 @@ import { AvailablePermissionsDto } from './dto/permission-catalog.dto.js';
 import { RoleDto, RoleListItemDto, RoleUserDto } from './dto/role.dto.js';
 import { UpdateRoleDto } from './dto/update-role.dto.js';
 import { RolesService } from './roles.service.js';
+
+const RoleTags = () => EntityTagged<RoleDto>('parentRoleName', 'userCount');
 
 @ApiTags('Roles')
 @ErrorCodes({
@@ -42,6 +44,7 @@ export class RolesController {
 
   @Post()
   @RequirePermission('users:write')
+  @RoleTags()
   @ApiOperation({ summary: 'Create a custom role' })
   @ApiCreatedResponse({ type: RoleDto })
   create(@CurrentCaller() caller: UserCaller, @Body() dto: CreateRoleDto): Promise<RoleDto> {
@@ -58,6 +61,7 @@ export class RolesController {
 
   @Get(':id')
   @RequirePermission('users:read')
+  @RoleTags()
   @ApiOperation({ summary: 'Get a role with its own permissions' })
   @ApiOkResponse({ type: RoleDto })
   get(
@@ -70,6 +74,7 @@ export class RolesController {
 
   @Patch(':id')
   @RequirePermission('users:write')
+  @RoleTags()
   @ApiOperation({ summary: 'Update a custom role; takes effect on every service at once' })
   @ApiOkResponse({ type: RoleDto })
   update(
@@ -82,6 +87,7 @@ export class RolesController {
 
   @Delete(':id')
   @RequirePermission('users:delete')
+  @RoleTags()
   @ApiOperation({ summary: 'Delete a custom role without users and child roles' })
   @ApiOkResponse({ type: DoneDto })
   async remove(
@@ -95,6 +101,7 @@ export class RolesController {
 
   @Post(':id/clone')
   @RequirePermission('users:write')
+  @RoleTags()
   @HttpCode(201)
   @ApiOperation({ summary: 'Copy a custom or system role into a new custom role' })
   @ApiCreatedResponse({ type: RoleDto })

@@ -66,6 +66,24 @@ describe('roles', () => {
     expect(listed).not.toHaveProperty('permissions');
   });
 
+  it('are changed and deleted for their entity tag only', async () => {
+    const { id } = await create({ permissions: [pair('tickets', 'read')] });
+    const path = `/roles/${id}`;
+    const etag = (await identity.get(path, owner)).headers['etag'] ?? '';
+    const ifMatch = (tag: string, { bearer } = owner) => ({ bearer, headers: { 'if-match': tag } });
+    const read = await identity.get(path, { ...owner, headers: { 'if-none-match': etag } });
+    expect(read.status).toBe(304);
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => identity.patch(path, { description: `${n}` }, ifMatch(etag))),
+    );
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 412)]);
+    const current = responses.find(({ status }) => status === 200)?.headers['etag'] ?? '';
+    expect((await identity.delete(path, ifMatch(etag))).body.code).toBe('precondition_failed');
+    expect((await identity.delete(path, ifMatch(current, stranger))).status).toBe(404);
+    expect((await identity.delete(path, ifMatch('x'))).body.code).toBe('invalid_if_match');
+    expect((await identity.delete(path, ifMatch(current))).status).toBe(200);
+  });
+
   it.each([
     ['no name', {}, 'name'],
     ['a name of spaces', { name: '   ' }, 'name'],

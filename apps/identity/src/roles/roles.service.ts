@@ -3,7 +3,7 @@ import { isSiteRestricted, OrganizationAccessDenied, SiteAccessDenied, type User
 import { AuditTrail } from '@rmm/messaging';
 import { PERMISSION_VOCABULARY, type Permission } from '@rmm/permissions';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError, ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, NotFoundError, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import type { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
@@ -110,7 +110,7 @@ export class RolesService {
   /**
    * Updates a custom role. A change of its permissions, parent or MFA requirement needs all permissions it granted
    * before and will grant; a new name or description needs none of them.
-   * @throws NotFoundError, SystemRoleImmutable, CircularInheritance, InheritanceTooDeep, PermissionNotDelegable
+   * @throws NotFoundError, SystemRoleImmutable, RecordChanged, CircularInheritance, InheritanceTooDeep, PermissionNotDelegable
    */
   async update(caller: UserCaller, roleId: string, dto: UpdateRoleDto): Promise<RoleDto> {
     const { orgId, partnerId, ...fields } = dto;
@@ -143,7 +143,7 @@ export class RolesService {
     });
   }
 
-  /** @throws NotFoundError, SystemRoleImmutable, RoleHasUsers, RoleHasChildren */
+  /** @throws NotFoundError, SystemRoleImmutable, RecordChanged, RoleHasUsers, RoleHasChildren */
   async remove(caller: UserCaller, roleId: string, named: MemberScopeQueryDto): Promise<void> {
     const scope = await this.resolveRoleScope(caller, roleId, named);
     await this.changeRoles({ caller, scope, needs: 'users:delete' }, async (tx) => {
@@ -198,6 +198,7 @@ export class RolesService {
     return toRoleDto(await this.roles.get(tx, scope, id));
   }
 
+  /** Returns a custom role that `If-Match` allows to change. @throws NotFoundError, SystemRoleImmutable, RecordChanged */
   private async getCustom(
     tx: TenantTransaction,
     scope: MemberScope,
@@ -206,6 +207,7 @@ export class RolesService {
   ): Promise<RoleWithPermissions> {
     const role = await this.roles.get(tx, scope, roleId);
     if (role.isSystem) throw new SystemRoleImmutable(action);
+    await assertIfMatch(() => toRoleDto(role));
     return role;
   }
 

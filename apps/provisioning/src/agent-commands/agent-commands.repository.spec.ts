@@ -39,6 +39,8 @@ describe('AgentCommandsRepository', () => {
   it('marks the device with a command, and returns the commands oldest first and once', async () => {
     expect(await isMarked()).toBe(false);
     const ids = [await add(), await add()];
+    const older = `UPDATE agent_command SET created_at = created_at - interval '1 s' WHERE id = $1`;
+    await database.admin.query(older, [ids[0]]);
     expect(await isMarked()).toBe(true);
     const taken = await database.tenants.transaction(organizationCaller(partnerId, orgId), (tx) =>
       commands.takeWaiting(tx, deviceId),

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type Caller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/done.dto.js';
 import { sortedPageOf, type SortedPage } from '../lists/dto/sorted-page.dto.js';
@@ -10,6 +10,8 @@ import { ContactDto, ContactResponseDto } from './dto/contact.dto.js';
 import { CreateContactDto } from './dto/create-contact.dto.js';
 import { ListContactsDto } from './dto/list-contacts.dto.js';
 import { UpdateContactDto } from './dto/update-contact.dto.js';
+
+const ContactTags = () => EntityTagged();
 
 @ApiTags('Contacts')
 @Controller('orgs')
@@ -31,6 +33,7 @@ export class ContactsController {
 
   @Post('organizations/:id/contacts')
   @RequirePermission('organizations:write')
+  @ContactTags()
   @RequireMfa()
   @ErrorCodes({ 409: ['contact_limit_reached'] })
   @ApiOperation({ summary: 'Create a contact', description: 'With a name, an e-mail address or a number.' })
@@ -45,6 +48,7 @@ export class ContactsController {
 
   @Patch('contacts/:contactId')
   @RequirePermission('organizations:write')
+  @ContactTags()
   @RequireMfa()
   @ApiOperation({ summary: 'Update a contact', description: 'Absent fields stay as they are; null clears them.' })
   @ApiOkResponse({ type: ContactResponseDto })
@@ -58,6 +62,7 @@ export class ContactsController {
 
   @Delete('contacts/:contactId')
   @RequirePermission('organizations:write')
+  @ContactTags()
   @RequireMfa()
   @ApiOperation({ summary: 'Delete a contact' })
   @ApiOkResponse({ type: DoneDto })

@@ -219,6 +219,20 @@ describe('contacts', () => {
     expect((await client.patch(`/orgs/contacts/${id}`, { title: 'x' })).status).toBe(404);
   });
 
+  it('are changed and deleted for their entity tag only', async () => {
+    const created = await client.post(path(), { name: 'Kim Berg' });
+    const contact = `/orgs/contacts/${created.body.data.id}`;
+    const etag = created.headers['etag'] ?? '';
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => client.patch(contact, { title: `${n}` }).set('If-Match', etag)),
+    );
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 412)]);
+    const current = responses.find(({ status }) => status === 200)?.headers['etag'] ?? '';
+    expect((await client.delete(contact).set('If-Match', etag)).body.code).toBe('precondition_failed');
+    expect((await stranger.delete(contact).set('If-Match', current)).status).toBe(404);
+    expect((await client.delete(contact).set('If-Match', current)).status).toBe(200);
+  });
+
   it(`are at most ${MAX_CONTACTS} of an organization, also when the last are created at once`, async () => {
     await testApp.admin.query(
       `insert into contact (partner_id, org_id, name, name_key)

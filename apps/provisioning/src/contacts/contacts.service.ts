@@ -3,7 +3,7 @@ import { assertManagesSite, assertSite, siteFilter, type Caller } from '@rmm/acc
 import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { NotFoundError, ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, NotFoundError, ValidationError } from '@rmm/service-kit';
 import type { DoneDto } from '../dto/done.dto.js';
 import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
@@ -78,8 +78,7 @@ export class ContactsService {
     if (fields.length === 0) throw ValidationError.nothingToChange();
     if (dto.roles === null) changes.roles = [];
     return this.tenants.transaction(caller, async (tx) => {
-      const before = await this.contacts.lock(tx, id);
-      assertManagesSite(caller, before.siteId);
+      const before = await this.lockManaged(tx, caller, id);
       assertIdentified({ ...before, ...changes });
       if (changes.siteId !== undefined) {
         assertManagesSite(caller, changes.siteId);
@@ -95,12 +94,19 @@ export class ContactsService {
   /** @throws NotFoundError; SiteAccessDenied  for a member restricted to other sites */
   delete(caller: Caller, id: string): Promise<DoneDto> {
     return this.tenants.transaction(caller, async (tx) => {
-      const contact = await this.contacts.lock(tx, id);
-      assertManagesSite(caller, contact.siteId);
+      const contact = await this.lockManaged(tx, caller, id);
       await this.contacts.remove(tx, id);
       await this.record(tx, caller, 'contact.delete', contact, {});
       return { success: true };
     });
+  }
+
+  /** @throws NotFoundError, SiteAccessDenied, RecordChanged */
+  private async lockManaged(tx: TenantTransaction, caller: Caller, id: string): Promise<Contact> {
+    const contact = await this.contacts.lock(tx, id);
+    assertManagesSite(caller, contact.siteId);
+    await assertIfMatch(() => ({ data: toContactDto(contact) }));
+    return contact;
   }
 
   /** Returns the organization of the path. @throws NotFoundError  also for a foreign or inactive one */

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/done.dto.js';
 import { sortedPageOf, type SortedPage } from '../lists/dto/sorted-page.dto.js';
@@ -11,6 +11,18 @@ import { DevicesService } from './devices.service.js';
 import { DeviceDto } from './dto/device.dto.js';
 import { ListDevicesDto } from './dto/list-devices.dto.js';
 import { UpdateDeviceDto } from './dto/update-device.dto.js';
+
+const DeviceTags = () =>
+  EntityTagged<DeviceDto>(
+    'agentVersion',
+    'architecture',
+    'hardware',
+    'hostname',
+    'lastSeenAt',
+    'metrics',
+    'osVersion',
+    'status',
+  );
 
 @ApiTags('Devices')
 @ErrorCodes({ 400: ['invalid_cursor'] })
@@ -36,6 +48,7 @@ export class DevicesController {
 
   @Get(':id')
   @RequirePermission('devices:read')
+  @DeviceTags()
   @ApiOperation({ summary: 'Get a device' })
   @ApiOkResponse({ type: DeviceDto })
   get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device') id: string): Promise<DeviceDto> {
@@ -44,6 +57,7 @@ export class DevicesController {
 
   @Patch(':id')
   @RequirePermission('devices:write')
+  @DeviceTags()
   @ErrorCodes({ 409: ['device_decommissioned'] })
   @ApiOperation({
     summary: 'Update a device',
@@ -61,6 +75,7 @@ export class DevicesController {
 
   @Delete(':id')
   @RequirePermission('devices:delete')
+  @DeviceTags()
   @ApiOperation({
     summary: 'Decommission a device',
     description:

@@ -1,10 +1,10 @@
 import { Inject, Injectable, StreamableFile } from '@nestjs/common';
 import { stringify } from 'csv-stringify';
-import { createHmac } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import type { Caller } from '@rmm/access';
-import { Cursors } from '@rmm/persistence';
+import type { Cursors } from '@rmm/persistence';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
+import { createCursors } from '../lists/create-cursors.js';
 import type { ImportChangesDto } from './dto/import-change.dto.js';
 import type {
   ImportRunRowDto,
@@ -29,14 +29,9 @@ export class ImportRunContentsService {
     private readonly runs: ImportRunsRepository,
     private readonly rows: ImportRunRowsRepository,
     private readonly changes: ImportChangesRepository,
-    @Inject(PROVISIONING_CONFIG) { secrets }: Pick<ProvisioningConfig, 'secrets'>,
+    @Inject(PROVISIONING_CONFIG) config: Pick<ProvisioningConfig, 'secrets'>,
   ) {
-    const { keys, activeKid } = secrets.keyRing;
-    this.cursors = new Cursors(
-      createHmac('sha256', keys[activeKid] ?? '')
-        .update('import run cursors')
-        .digest(),
-    );
+    this.cursors = createCursors(config, 'import run');
   }
 
   /** Lists one page in the order of the file. @throws NotFoundError, InvalidCursor */

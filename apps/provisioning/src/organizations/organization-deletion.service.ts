@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PartnerAccessDenied, PartnerDirectory, type Caller, type DirectoryPartner } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import { assertIfMatch } from '@rmm/service-kit';
 import { uniqueSlug } from '@rmm/validation';
 import { agentsChanged } from '../devices/device.events.js';
 import type { DoneDto } from '../dto/done.dto.js';
@@ -30,10 +31,11 @@ export class OrganizationDeletionService {
 
   /**
    * Deletes an organization: its members, keys, agents and webhooks are refused at once in every service, and it no longer
-   * counts for the caps of its partner. @throws NotFoundError
+   * counts for the caps of its partner. @throws NotFoundError, RecordChanged
    */
   delete(caller: Caller, id: string): Promise<DoneDto> {
     return this.tenants.transaction(caller, async (tx) => {
+      await assertIfMatch(async () => toOrganizationDto(caller, await this.organizations.lockView(tx, id)));
       const deleted = await this.organizations.markDeleted(tx, id);
       await this.outbox.publish(tx, [
         ...organizationEvents('organization.deleted', deleted, caller.actor),

@@ -12,6 +12,13 @@ const UPSERT = `
 /** Copies of the security policies of identity. */
 @Injectable()
 export class OrganizationSecurityRepository {
+  /** Returns the version of the stored policy; 0 without one. */
+  async findVersion(executor: SqlExecutor, orgId: string): Promise<number> {
+    const sql = 'SELECT s.version::int AS version FROM organization_security s WHERE s.org_id = :orgId';
+    const [policy] = await executor.query<{ version: number }>(sql, { orgId });
+    return policy?.version ?? 0;
+  }
+
   /** Stores a policy unless a newer one is stored. */
   async save(tx: SqlExecutor, { security, ...state }: OrganizationSecurityState): Promise<void> {
     await tx.query(UPSERT, { ...state, security: JSON.stringify(security) });

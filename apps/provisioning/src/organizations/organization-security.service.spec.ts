@@ -43,6 +43,21 @@ describe('settings.security of an organization', () => {
       data: { orgId: about, partnerId, security, version },
     });
 
+  it('names the version of the policy to identity for a request with If-Match', async () => {
+    const client = await testApp.clientFor({ partnerId });
+    const { etag } = (await client.get(path())).headers as { etag: string };
+    const body = { settings: { security: { requireMfa: true } } };
+    const changed = await client.patch(path(), body).set('If-Match', etag);
+    expect([changed.status, asked[0].ifVersion]).toEqual([200, 0]);
+    const refused = await client.patch(path(), body).set('If-Match', etag);
+    expect([refused.status, refused.body.code, asked.length]).toEqual([412, 'precondition_failed', 1]);
+    const again = await client.patch(path(), body).set('If-Match', changed.headers['etag'] ?? '');
+    expect([again.status, asked[1].ifVersion]).toEqual([200, expect.any(Number)]);
+    expect(asked[1].ifVersion).toBeGreaterThan(0);
+    expect((await client.patch(path(), body)).status).toBe(200);
+    expect(asked[2]).not.toHaveProperty('ifVersion');
+  });
+
   it('sends the policy to identity with the caller, stores the rest and returns both', async () => {
     const client = await testApp.clientFor({ partnerId });
     const security = { requireMfa: true, allowedMethods: { sms: false } };

@@ -24,7 +24,7 @@ export class OrganizationSecurityService {
   /**
    * Sends the policy to identity.
    * @param security  as received
-   * @param isNew  true before the organization is created
+   * @param conditions  `isNew`: true before the organization is created; `ifVersion`: the version that must be stored
    * @returns the stored policy, for the copy
    * @throws DomainError  the refusal of identity; UnavailableError when it does not reply
    */
@@ -32,7 +32,7 @@ export class OrganizationSecurityService {
     caller: UserCaller,
     organization: { id: string; partnerId: string; name: string },
     security: unknown,
-    isNew = false,
+    { isNew = false, ifVersion }: { isNew?: boolean; ifVersion?: number } = {},
   ): Promise<OrganizationSecurityState> {
     const context = currentContext();
     const applied = await this.rpc.call(IDENTITY_SECURITY_POLICY_APPLY, {
@@ -41,6 +41,7 @@ export class OrganizationSecurityService {
       orgName: organization.name,
       isNew,
       security,
+      ifVersion,
       caller: toActingCaller(caller),
       ipAddress: context?.ipAddress ?? null,
       userAgent: context?.userAgent ?? null,

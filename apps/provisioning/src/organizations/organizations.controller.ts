@@ -8,7 +8,7 @@ import {
   type Caller,
   type UserCaller,
 } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/done.dto.js';
 import { SortedPaginationDto, type SortedPage } from '../lists/dto/sorted-page.dto.js';
@@ -25,6 +25,8 @@ import { OrganizationDeletionService } from './organization-deletion.service.js'
 import { OrganizationsService } from './organizations.service.js';
 
 type VisibleOrganization = OrganizationDto | OwnOrganizationDto;
+
+const OrganizationTags = () => EntityTagged<OrganizationDto>('deviceCount');
 
 @ApiTags('Organizations')
 @ApiExtraModels(OrganizationDto, OwnOrganizationDto, SortedPaginationDto)
@@ -58,6 +60,7 @@ export class OrganizationsController {
 
   @Get(':id')
   @RequirePermission('organizations:read')
+  @OrganizationTags()
   @ApiOperation({ summary: 'Get an organization' })
   @ApiOkResponse({ schema: VISIBLE_ORGANIZATION })
   get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Organization') id: string): Promise<VisibleOrganization> {
@@ -66,6 +69,7 @@ export class OrganizationsController {
 
   @Post()
   @RequirePermission('organizations:write')
+  @OrganizationTags()
   @AllowScopes('partner', 'system')
   @FullPartnerAccess()
   @ApiOperation({ summary: 'Create an organization' })
@@ -76,6 +80,7 @@ export class OrganizationsController {
 
   @Patch(':id')
   @RequirePermission('organizations:write')
+  @OrganizationTags()
   @ApiOperation({
     summary: 'Update an organization',
     description: 'Absent fields stay as they are. Organization callers may change settings only.',
@@ -91,6 +96,7 @@ export class OrganizationsController {
 
   @Delete(':id')
   @RequirePermission('organizations:delete')
+  @OrganizationTags()
   @AllowScopes('partner', 'system')
   @ApiOperation({
     summary: 'Delete an organization',
@@ -105,6 +111,7 @@ export class OrganizationsController {
   @Post(':id/restore')
   @HttpCode(200)
   @RequirePermission('organizations:delete')
+  @OrganizationTags()
   @AllowScopes('partner', 'system')
   @ErrorCodes({ 403: ['device_limit_reached'] })
   @ApiOperation({

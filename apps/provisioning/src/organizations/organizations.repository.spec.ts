@@ -44,6 +44,9 @@ describe('OrganizationsRepository', () => {
 
   it('lists what the caller sees, filtered and counted', async () => {
     const first = await database.createOrganization(partnerId, { name: '100% Dental' });
+    await database.admin.query(`UPDATE organization SET created_at = created_at - interval '1 s' WHERE id = $1`, [
+      first,
+    ]);
     await database.createOrganization(partnerId, { name: 'Bakery', status: 'suspended' });
     await database.createOrganization(randomUUID(), { name: 'Foreign Dental' });
     const ids = async (filter: object, caller = partnerCaller(partnerId)) =>

@@ -151,6 +151,12 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
     return this.getOne(tx, { where: { id, deletedAt: null }, lock: 'FOR UPDATE' });
   }
 
+  /** Locks the organization until the transaction ends, and returns it as responses show it. @throws NotFoundError */
+  async lockView(tx: TenantTransaction, id: string): Promise<OrganizationView> {
+    await this.lock(tx, id);
+    return this.get(tx, id);
+  }
+
   /** Returns a deleted organization that can still be restored. @throws NotFoundError */
   getDeleted(source: Caller | TenantTransaction, id: string): Promise<Organization> {
     return this.getOne(source, { where: { id }, conditions: [RESTORABLE] });

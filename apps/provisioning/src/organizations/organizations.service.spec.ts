@@ -63,6 +63,28 @@ describe('/orgs/organizations', () => {
     expect([response.status, response.body.code]).toEqual([403, 'partner_access_denied']);
   });
 
+  it('changes, deletes and restores an organization by its entity tag', async () => {
+    const client = await testApp.clientFor({ partnerId });
+    const created = await client.post('/orgs/organizations', { name: 'Tagged' });
+    const path = `/orgs/organizations/${created.body.id}`;
+    const { etag } = (await client.get(path)).headers as { etag: string };
+    expect(created.headers['etag']).toBe(etag);
+    expect((await client.get(path).set('If-None-Match', etag)).status).toBe(304);
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => client.patch(path, { name: `Tagged ${n}` }).set('If-Match', etag)),
+    );
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 412)]);
+    expect((await client.delete(path).set('If-Match', etag)).body.code).toBe('precondition_failed');
+    const current = responses.find(({ status }) => status === 200)?.headers['etag'] ?? '';
+    expect((await client.delete(path).set('If-Match', current)).status).toBe(200);
+    const restored = await client.post(`${path}/restore`);
+    expect(restored.headers['etag']).toBe((await client.get(path)).headers['etag']);
+    const foreign = `/orgs/organizations/${foreignId}`;
+    expect((await client.patch(foreign, { name: 'x' }).set('If-Match', current)).status).toBe(404);
+    expect((await client.delete(foreign).set('If-Match', current)).status).toBe(404);
+    expect((await client.patch(path, { name: 'x' }).set('If-Match', '')).body.code).toBe('invalid_if_match');
+  });
+
   it('refuses settings above 64 KB after the merge', async () => {
     const client = await testApp.clientFor({ partnerId });
     const own = (await client.post('/orgs/organizations', { name: 'Grower' })).body.id as string;

@@ -12,7 +12,7 @@ import {
 import type { OrganizationSecurityState } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, ValidationError } from '@rmm/service-kit';
 import { uniqueSlug } from '@rmm/validation';
 import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
@@ -82,7 +82,7 @@ export class OrganizationsService {
       return this.insert(caller, partner, { ...changes, id, name: dto.name });
     await this.security.assertMfa(caller, id);
     await this.assertCreatable(caller, partner, dto.slug);
-    const policy = await this.security.apply(caller, { id, partnerId, name: dto.name }, security, true);
+    const policy = await this.security.apply(caller, { id, partnerId, name: dto.name }, security, { isNew: true });
     return this.insert(caller, partner, { ...changes, id, name: dto.name }, policy);
   }
 
@@ -121,7 +121,7 @@ export class OrganizationsService {
   /**
    * Identity stores the security policy, where the request has one, before anything else is stored: a policy that it
    * refuses leaves the organization unchanged.
-   * @throws NotFoundError, OrganizationSlugConflict, ValidationError, ScopeNotAllowed; MfaRequired and the refusals of
+   * @throws NotFoundError, RecordChanged, OrganizationSlugConflict, ValidationError, ScopeNotAllowed; MfaRequired and the refusals of
    *   identity for a security policy; UnavailableError when identity does not reply
    */
   async update(caller: UserCaller, id: string, request: UpdateOrganizationDto): Promise<VisibleOrganization> {
@@ -135,6 +135,9 @@ export class OrganizationsService {
     }
     const policy = security === undefined ? null : await this.applySecurity(caller, id, dto, security);
     return this.tenants.transaction(caller, async (tx) => {
+      if (policy === null) {
+        await assertIfMatch(async () => toOrganizationDto(caller, await this.organizations.lockView(tx, id)));
+      }
       if (fields.length > 0) await this.change(tx, caller, id, dto, fields);
       if (policy) await this.policies.save(tx, policy);
       return toOrganizationDto(caller, await this.organizations.get(tx, id));
@@ -156,7 +159,10 @@ export class OrganizationsService {
     if (after.status !== before.status) await this.outbox.publish(tx, organizationAccessChanged(after));
   }
 
-  /** Checks everything that can fail here before identity stores the policy. */
+  /**
+   * Checks everything that can fail here before identity stores the policy. Of concurrent requests with one tag, identity
+   * refuses all but the first by the version of the policy.
+   */
   private async applySecurity(
     caller: UserCaller,
     id: string,
@@ -164,10 +170,15 @@ export class OrganizationsService {
     security: unknown,
   ): Promise<OrganizationSecurityState> {
     await this.security.assertMfa(caller, id);
+    let ifVersion: number | undefined;
+    await assertIfMatch(async () => {
+      ifVersion = await this.policies.findVersion(this.tenants.reader(caller), id);
+      return toOrganizationDto(caller, await this.organizations.get(caller, id));
+    });
     const organization = await this.organizations.get(caller, id);
     if (slug && (await this.organizations.isSlugTaken(caller, organization, slug)))
       throw new OrganizationSlugConflict();
-    return this.security.apply(caller, organization, security);
+    return this.security.apply(caller, organization, security, { ifVersion });
   }
 
   /** Checks what can fail before identity stores a policy; it is checked again under the lock. */

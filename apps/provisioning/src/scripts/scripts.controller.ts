@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { ErrorCodes, NotFoundError } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes, NotFoundError } from '@rmm/service-kit';
 import { PageQueryDto, pagedOf, UuidParam, type Paged } from '@rmm/validation';
 import { DoneDto } from '../dto/done.dto.js';
 import { sortedPageOf, type SortedPage } from '../lists/dto/sorted-page.dto.js';
@@ -12,6 +12,8 @@ import { ScriptDto, ScriptSummaryDto, ScriptVersionDto, ScriptVersionSummaryDto 
 import { ScriptsService } from './scripts.service.js';
 
 const ScriptId = () => UuidParam('id', 'Script');
+
+const ScriptTags = () => EntityTagged();
 
 /** @see docs/reference/provisioning.md#scripts */
 @ApiTags('Scripts')
@@ -30,6 +32,7 @@ export class ScriptsController {
 
   @Get(':id')
   @RequirePermission('scripts:read')
+  @ScriptTags()
   @ApiOperation({ summary: 'Get a script' })
   @ApiOkResponse({ type: ScriptDto })
   get(@CurrentCaller() caller: UserCaller, @ScriptId() id: string): Promise<ScriptDto> {
@@ -67,6 +70,7 @@ export class ScriptsController {
 
   @Post()
   @RequirePermission('scripts:write')
+  @ScriptTags()
   @RequireMfa()
   @ErrorCodes({ 409: ['name_taken', 'script_limit_reached'] })
   @ApiOperation({ summary: 'Create a script', description: 'Of one organization, or of the partner.' })
@@ -77,6 +81,7 @@ export class ScriptsController {
 
   @Patch(':id')
   @RequirePermission('scripts:write')
+  @ScriptTags()
   @RequireMfa()
   @ErrorCodes({ 409: ['name_taken'] })
   @ApiOperation({
@@ -95,6 +100,7 @@ export class ScriptsController {
 
   @Delete(':id')
   @RequirePermission('scripts:delete')
+  @ScriptTags()
   @RequireMfa()
   @ApiOperation({ summary: 'Delete a script', description: 'Also deletes its versions.' })
   @ApiOkResponse({ type: DoneDto })

@@ -47,6 +47,7 @@ describe('ScriptsRepository', () => {
 
   it('shows scripts of the partner to its organizations, which cannot change or delete them', async () => {
     const [wide, own] = [await create(null), await create(orgId, { name: 'Own' })];
+    await database.admin.query(`UPDATE script SET created_at = created_at - interval '1 s' WHERE id = $1`, [wide.id]);
     const other = await create(await database.createOrganization(partnerId), { name: 'Other' });
     const member = organizationCaller(partnerId, orgId);
     const page = await scripts.list(member, {}, { page: 1, limit: 50 });

@@ -280,6 +280,23 @@ describe('/scripts', () => {
     expect(await codeOf(client.get(`/scripts?cursor=${cursor}`))).toEqual([400, 'invalid_cursor']);
   });
 
+  it('changes and deletes a script for its entity tag only', async () => {
+    const { client, orgId } = await freshPartner();
+    const path = `/scripts/${(await create(client, orgId)).id}`;
+    const { etag } = (await client.get(path)).headers as { etag: string };
+    expect((await client.get(path).set('If-None-Match', etag)).status).toBe(304);
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => client.patch(path, { content: `df ${n}` }).set('If-Match', etag)),
+    );
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 412)]);
+    const current = responses.find(({ status }) => status === 200)?.headers['etag'] ?? '';
+    expect((await client.get(path)).headers['etag']).toBe(current);
+    expect(await codeOf(client.delete(path).set('If-Match', etag))).toEqual([412, 'precondition_failed']);
+    const { client: stranger } = await freshPartner();
+    expect(await codeOf(stranger.delete(path).set('If-Match', etag))).toEqual([404, 'not_found']);
+    await client.delete(path).set('If-Match', current).expect(200);
+  });
+
   it('refuses more scripts than an owner may have', async () => {
     const { client, orgId, partnerId } = await freshPartner();
     await testApp.admin.query(

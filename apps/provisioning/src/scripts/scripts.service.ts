@@ -4,7 +4,7 @@ import type { Caller, UserCaller } from '@rmm/access';
 import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, ValidationError } from '@rmm/service-kit';
 import { toPage, type Paged, type PageQueryDto } from '@rmm/validation';
 import type { DoneDto } from '../dto/done.dto.js';
 import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
@@ -144,10 +144,13 @@ export class ScriptsService {
     return this.scripts.changeDefinition(tx, before.id, caller.userId, { ...changes, definitionSha256: digest });
   }
 
+  /** @throws NotFoundError, FullPartnerAccessRequired, SiteAccessDenied, RecordChanged */
   private async lockChangeable(tx: TenantTransaction, caller: UserCaller, id: string): Promise<Script> {
     const { orgId } = await this.scripts.getOwner(tx, id);
     assertMayChange(caller, orgId);
-    return this.scripts.lock(tx, id);
+    const script = await this.scripts.lock(tx, id);
+    await assertIfMatch(() => toScriptDto(script));
+    return script;
   }
 
   private async record(

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import { DoneDto } from '../dto/done.dto.js';
 import { sortedPageOf, type SortedPage } from '../lists/dto/sorted-page.dto.js';
@@ -10,6 +10,8 @@ import { ListSitesDto } from './dto/list-sites.dto.js';
 import { SiteDto } from './dto/site.dto.js';
 import { UpdateSiteDto } from './dto/update-site.dto.js';
 import { SitesService } from './sites.service.js';
+
+const SiteTags = () => EntityTagged<SiteDto>('deviceCount');
 
 @ApiTags('Sites')
 @Controller('orgs/sites')
@@ -27,6 +29,7 @@ export class SitesController {
 
   @Get(':id')
   @RequirePermission('sites:read')
+  @SiteTags()
   @ApiOperation({ summary: 'Get a site' })
   @ApiOkResponse({ type: SiteDto })
   get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Site') id: string): Promise<SiteDto> {
@@ -35,6 +38,7 @@ export class SitesController {
 
   @Post()
   @RequirePermission('sites:write')
+  @SiteTags()
   @ErrorCodes({ 409: ['site_name_conflict'] })
   @ApiOperation({ summary: 'Create a site' })
   @ApiCreatedResponse({ type: SiteDto })
@@ -44,6 +48,7 @@ export class SitesController {
 
   @Patch(':id')
   @RequirePermission('sites:write')
+  @SiteTags()
   @ErrorCodes({ 409: ['site_name_conflict'] })
   @ApiOperation({ summary: 'Update a site', description: 'Absent fields stay as they are; null clears them.' })
   @ApiOkResponse({ type: SiteDto })
@@ -57,6 +62,7 @@ export class SitesController {
 
   @Delete(':id')
   @RequirePermission('sites:delete')
+  @SiteTags()
   @ErrorCodes({ 409: ['site_not_empty'] })
   @ApiOperation({
     summary: 'Delete a site',

@@ -30,8 +30,11 @@ describe('SitesRepository', () => {
   ) => (await sites.list(caller, { siteIds: null, ...filter }, { page: 1, limit: 10 })).rows.map(({ name }) => name);
 
   it('lists the sites of the tenant, restricted to the given ids', async () => {
+    const older = `UPDATE site SET created_at = created_at - interval '1 s' WHERE partner_id = $1`;
     const main = await database.createSite(partnerId, orgId, 'Main');
+    await database.admin.query(older, [partnerId]);
     await database.createSite(partnerId, orgId, 'Branch');
+    await database.admin.query(older, [partnerId]);
     const other = await database.createOrganization(partnerId);
     await database.createSite(partnerId, other, 'Other');
     expect(await names(partnerCaller(partnerId))).toEqual(['Other', 'Branch', 'Main']);

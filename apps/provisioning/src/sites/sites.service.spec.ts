@@ -213,6 +213,64 @@ describe('/orgs/sites', () => {
       expect(responses.filter(({ body }) => body.code === 'site_name_conflict')).toHaveLength(19);
     });
 
+    it('changes and deletes the site for its entity tag only', async () => {
+      const path = `/orgs/sites/${own}`;
+      const read = await client.get(path);
+      const { etag } = read.headers as { etag: string };
+      expect([read.status, etag, read.headers['cache-control']]).toEqual([
+        200,
+        expect.stringMatching(/^"[\w-]+\.[\w-]+"$/),
+        'private, no-cache',
+      ]);
+      const unchanged = await client.get(path).set('If-None-Match', etag);
+      expect([unchanged.status, unchanged.text, unchanged.headers['etag']]).toEqual([304, '', etag]);
+      const patched = await client.patch(path, { timezone: 'Europe/Berlin' }).set('If-Match', `"x.y", ${etag}`);
+      expect([patched.status, (await client.get(path)).headers['etag']]).toEqual([200, patched.headers['etag']]);
+      for (const stale of [etag, '"x.y"', `W/${patched.headers['etag']}`]) {
+        const refused = await client.patch(path, { timezone: 'UTC' }).set('If-Match', stale);
+        expect([refused.status, refused.body.code]).toEqual([412, 'precondition_failed']);
+        expect((await client.delete(path).set('If-Match', stale)).status).toBe(412);
+      }
+      expect((await client.get(path)).body).toEqual(patched.body);
+      expect((await client.patch(path, { timezone: 'UTC' }).set('If-Match', '*')).status).toBe(200);
+      expect((await client.delete(path).set('If-Match', '*')).status).toBe(200);
+      expect((await client.delete(path).set('If-Match', '*')).status).toBe(404);
+    });
+
+    it('has the same entity tag for a change while its devices are counted again, but not for a read', async () => {
+      const path = `/orgs/sites/${own}`;
+      const { etag } = (await client.get(path)).headers as { etag: string };
+      await insertDevice(testApp.admin, { partner_id: partnerId, org_id: orgId, site_id: own });
+      const read = await client.get(path).set('If-None-Match', etag);
+      expect([read.status, read.body.deviceCount]).toEqual([200, 1]);
+      expect((await client.patch(path, { timezone: 'UTC' }).set('If-Match', etag)).status).toBe(200);
+    });
+
+    it('changes the site once for 20 parallel requests with one entity tag', async () => {
+      const path = `/orgs/sites/${own}`;
+      const { etag } = (await client.get(path)).headers as { etag: string };
+      const responses = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => client.patch(path, { name: `${own} ${n}` }).set('If-Match', etag)),
+      );
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 412)]);
+      const stored = responses.find(({ status }) => status === 200)?.body;
+      expect((await client.get(path)).body).toEqual(stored);
+    });
+
+    it('returns 400 for a malformed If-Match, and 403 and 404 before 412', async () => {
+      const path = `/orgs/sites/${own}`;
+      const malformed = await client.patch(path, { timezone: 'UTC' }).set('If-Match', 'x');
+      expect([malformed.status, malformed.body.code]).toEqual([400, 'invalid_if_match']);
+      const other = await client.get(`/orgs/sites/${siteId}`);
+      const ofAnother = await client.patch(path, { timezone: 'UTC' }).set('If-Match', other.headers['etag'] ?? '');
+      expect(ofAnother.status).toBe(412);
+      const foreignSite = await client.patch(`/orgs/sites/${foreign.siteId}`, { name: 'x' }).set('If-Match', '"x.y"');
+      expect(foreignSite.status).toBe(404);
+      const restricted = await testApp.clientFor({ scope: 'organization', partnerId, orgId, siteIds: [siteId] });
+      const refused = await restricted.patch(path, { name: 'x' }).set('If-Match', '"x.y"');
+      expect([refused.status, refused.body.code]).toEqual([403, 'site_access_denied']);
+    });
+
     it('deletes a site without devices, with its device groups, and frees its name', async () => {
       const { name } = (await client.get(`/orgs/sites/${own}`)).body;
       const group = (await client.post('/orgs/device-groups', { orgId, siteId: own, name: randomUUID() })).body.id;

@@ -11,7 +11,7 @@ import {
 import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, ValidationError } from '@rmm/service-kit';
 import { ContactsRepository } from '../contacts/contacts.repository.js';
 import { DeviceGroupsRepository } from '../devices/groups/device-groups.repository.js';
 import type { DoneDto } from '../dto/done.dto.js';
@@ -98,7 +98,7 @@ export class SitesService {
     return site;
   }
 
-  /** @throws NotFoundError, SiteNameConflict, ValidationError; SiteAccessDenied  for a member restricted to other sites */
+  /** @throws NotFoundError, RecordChanged, SiteNameConflict, ValidationError; SiteAccessDenied  for a member restricted to other sites */
   update(caller: Caller, id: string, dto: UpdateSiteDto): Promise<SiteDto> {
     const fields = Object.entries(dto)
       .filter(([, value]) => value !== undefined)
@@ -107,6 +107,7 @@ export class SitesService {
     return this.tenants.transaction(caller, async (tx) => {
       const before = await this.sites.lock(tx, id, 'FOR NO KEY UPDATE');
       assertManagesSite(caller, id);
+      await this.assertMatch(tx, id);
       const site = await rejectTakenName(this.sites.change(tx, id, toChanges(dto, before)));
       await this.publish(tx, caller, 'updated', site, { fields });
       return toSiteDto(await this.sites.get(tx, id));
@@ -116,12 +117,13 @@ export class SitesService {
   /**
    * Deletes a site without devices, and its device groups; its contacts become contacts of the organization. Credentials ends
    * the enrollment keys of the site by the event.
-   * @throws NotFoundError, SiteNotEmpty; SiteAccessDenied  for a member restricted to sites
+   * @throws NotFoundError, RecordChanged, SiteNotEmpty; SiteAccessDenied  for a member restricted to sites
    */
   delete(caller: Caller, id: string): Promise<DoneDto> {
     return this.tenants.transaction(caller, async (tx) => {
       const { orgId } = await this.sites.lock(tx, id, 'FOR UPDATE');
       if (isSiteRestricted(caller)) throw new SiteAccessDenied();
+      await this.assertMatch(tx, id);
       if ((await this.sites.countDevices(tx, id)) > 0) throw new SiteNotEmpty();
       const groups = await this.groups.deleteOfSite(tx, orgId, id);
       await this.contacts.detachSite(tx, orgId, id);
@@ -129,6 +131,11 @@ export class SitesService {
       await this.publish(tx, caller, 'deleted', site, { deviceGroups: groups.length });
       return { success: true };
     });
+  }
+
+  /** Compares `If-Match` with a locked site. @throws RecordChanged */
+  private assertMatch(tx: TenantTransaction, id: string): Promise<void> {
+    return assertIfMatch(async () => toSiteDto(await this.sites.get(tx, id)));
   }
 
   private async publish(

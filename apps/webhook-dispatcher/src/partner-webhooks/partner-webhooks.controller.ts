@@ -8,7 +8,7 @@ import {
   RequirePermission,
   type UserCaller,
 } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf } from '@rmm/validation';
 import { CreatePartnerWebhookDto } from '../webhooks/dto/create-partner-webhook.dto.js';
 import { ListPartnerWebhooksDto, PartnerQueryDto } from '../webhooks/dto/list-partner-webhooks.dto.js';
@@ -19,6 +19,16 @@ import { DeletedWebhookDto } from '../webhooks/dto/webhook.dto.js';
 import { WebhookId } from '../webhooks/webhook-params.js';
 import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.js';
 import { PartnerWebhooksService } from './partner-webhooks.service.js';
+
+const PartnerWebhookTags = () =>
+  EntityTagged<PartnerWebhookWithStatsDto>(
+    'deliveryStats',
+    'failureCount',
+    'lastDeliveryAt',
+    'lastSuccessAt',
+    'secretOverlapUntil',
+    'successCount',
+  );
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Partner webhooks')
@@ -42,6 +52,7 @@ export class PartnerWebhooksController {
 
   @Post()
   @RequirePermission('organizations:write')
+  @PartnerWebhookTags()
   @RequireMfa()
   @ApiOperation({ summary: 'Create a webhook for the events of all organizations of a partner' })
   @ErrorCodes({ 409: ['webhook_limit_reached'] })
@@ -56,6 +67,7 @@ export class PartnerWebhooksController {
 
   @Get(':id')
   @RequirePermission('organizations:read')
+  @PartnerWebhookTags()
   @ApiOperation({ summary: 'Get a webhook of a partner with statistics of its deliveries' })
   @ApiOkResponse({ type: PartnerWebhookWithStatsDto })
   get(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<PartnerWebhookWithStatsDto> {
@@ -64,6 +76,7 @@ export class PartnerWebhooksController {
 
   @Patch(':id')
   @RequirePermission('organizations:write')
+  @PartnerWebhookTags()
   @RequireMfa()
   @ApiOperation({ summary: 'Update a webhook of a partner; masked values keep what is stored' })
   @ApiOkResponse({ type: PartnerWebhookDto })
@@ -77,6 +90,7 @@ export class PartnerWebhooksController {
 
   @Delete(':id')
   @RequirePermission('organizations:write')
+  @PartnerWebhookTags()
   @RequireMfa()
   @ApiOperation({ summary: 'Delete a webhook of a partner; its deliveries are purged in the background' })
   @ApiOkResponse({ type: DeletedWebhookDto })

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf } from '@rmm/validation';
 import { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import { EventCatalogDto } from './dto/event-catalog.dto.js';
@@ -11,6 +11,16 @@ import { DeletedWebhookDto, WebhookDto, WebhookWithStatsDto } from './dto/webhoo
 import { EVENT_CATALOG } from './event-catalog.constants.js';
 import { WebhookId } from './webhook-params.js';
 import { WebhooksService } from './webhooks.service.js';
+
+const WebhookTags = () =>
+  EntityTagged<WebhookWithStatsDto>(
+    'deliveryStats',
+    'failureCount',
+    'lastDeliveryAt',
+    'lastSuccessAt',
+    'secretOverlapUntil',
+    'successCount',
+  );
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')
@@ -29,6 +39,7 @@ export class WebhooksController {
 
   @Post()
   @RequirePermission('organizations:write')
+  @WebhookTags()
   @ApiOperation({ summary: 'Create a webhook' })
   @ErrorCodes({ 409: ['webhook_limit_reached'] })
   @ApiCreatedResponse({ type: WebhookDto })
@@ -46,6 +57,7 @@ export class WebhooksController {
 
   @Get(':id')
   @RequirePermission('organizations:read')
+  @WebhookTags()
   @ApiOperation({ summary: 'Get a webhook with statistics of its deliveries' })
   @ApiOkResponse({ type: WebhookWithStatsDto })
   get(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<WebhookWithStatsDto> {
@@ -54,6 +66,7 @@ export class WebhooksController {
 
   @Patch(':id')
   @RequirePermission('organizations:write')
+  @WebhookTags()
   @ApiOperation({ summary: 'Update a webhook; masked values keep what is stored' })
   @ApiOkResponse({ type: WebhookDto })
   update(
@@ -66,6 +79,7 @@ export class WebhooksController {
 
   @Delete(':id')
   @RequirePermission('organizations:write')
+  @WebhookTags()
   @ApiOperation({ summary: 'Delete a webhook; its deliveries are purged in the background' })
   @ApiOkResponse({ type: DeletedWebhookDto })
   delete(@CurrentCaller() caller: UserCaller, @WebhookId() id: string): Promise<DeletedWebhookDto> {

@@ -7,7 +7,8 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
-import { TenantDatabase } from '@rmm/persistence';
+import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import { assertIfMatch } from '@rmm/service-kit';
 import { type Paged, toPage } from '@rmm/validation';
 import { PurgeDeletedWebhooksJob } from '../background/purge-deleted-webhooks.job.js';
 import type { CreatePartnerWebhookDto } from './dto/create-partner-webhook.dto.js';
@@ -84,7 +85,7 @@ export class WebhooksService {
     });
   }
 
-  /** @throws WebhookNotFound, and what `WebhookSettingsService.checkPatch` throws */
+  /** @throws WebhookNotFound, RecordChanged, and what `WebhookSettingsService.checkPatch` throws */
   async update(caller: UserCaller, id: string, dto: UpdateWebhookDto): Promise<WebhookDto> {
     return this.mapper.toDto(await this.change(caller, id, dto, 'organization'));
   }
@@ -93,7 +94,7 @@ export class WebhooksService {
   async change(caller: UserCaller, id: string, dto: UpdateWebhookDto, scope: WebhookScope): Promise<WebhookWithCounts> {
     const patch = await this.settings.checkPatch(await this.repository.get(caller, id, scope), dto);
     return this.tenants.transaction(caller, async (tx) => {
-      const stored = await this.repository.lock(tx, id, scope);
+      const stored = await this.lock(tx, id, scope);
       if (dto.status === 'active') await this.repository.resetFailingSince(tx, id);
       const row = await this.repository.change(tx, stored, this.settings.applyPatch(stored, patch));
       await this.audit.record(tx, caller, 'webhook.update', webhookResource(row), { changed: changedFields(patch) });
@@ -102,16 +103,23 @@ export class WebhooksService {
     });
   }
 
-  /** Deletes the webhook at once; its deliveries are purged in the background. @throws WebhookNotFound */
+  /** Deletes the webhook at once; its deliveries are purged in the background. @throws WebhookNotFound, RecordChanged */
   async delete(caller: UserCaller, id: string, scope: WebhookScope = 'organization'): Promise<{ success: true }> {
     await this.tenants.transaction(caller, async (tx) => {
-      const row = await this.repository.lock(tx, id, scope);
+      const row = await this.lock(tx, id, scope);
       await this.repository.deleteWebhook(tx, row);
       tx.afterCommit(() => void this.purge.start(id));
       await this.audit.record(tx, caller, 'webhook.delete', webhookResource(row));
       await this.outbox.publish(tx, webhookChanged(row, true));
     });
     return { success: true };
+  }
+
+  /** Locks a webhook that `If-Match` of the request allows to change. @throws WebhookNotFound, RecordChanged */
+  private async lock(tx: TenantTransaction, id: string, scope: WebhookScope): Promise<WebhookWithCounts> {
+    const row = await this.repository.lock(tx, id, scope);
+    await assertIfMatch(() => (scope === 'partner' ? this.mapper.toPartnerDto(row) : this.mapper.toDto(row)));
+    return row;
   }
 
   /**

@@ -58,13 +58,14 @@ function configureServer(server: Server): void {
 
 /**
  * Replaces `response.json` of Express, which parses the content type to add a charset and computes an ETag of every body, at
- * a tenth of a request's CPU. A route that sets an ETag gets 304 for a matching `If-None-Match`, one with `@Compressed()` is
+ * a tenth of a request's CPU. A GET route that sets an ETag gets 304 for a matching `If-None-Match`, one with `@Compressed()` is
  * compressed.
  * @see docs/decisions/0019-request-pipeline.md
  */
 function writeJson(this: Response, body: unknown): Response {
   const tag = this.getHeader('ETag');
-  if (typeof tag === 'string' && this.statusCode === 200 && matchesEntityTag(this.req.headers['if-none-match'], tag)) {
+  const isUnchanged = typeof tag === 'string' && matchesEntityTag(this.req.headers['if-none-match'], tag);
+  if (isUnchanged && this.statusCode === 200 && ['GET', 'HEAD'].includes(this.req.method)) {
     this.statusCode = 304;
     return this.end();
   }

@@ -16,6 +16,14 @@ export interface IdempotentRequest {
   replayed: boolean;
 }
 
+/** The header `If-Match` of a request. */
+export interface IfMatchCondition {
+  /** The revisions that the tags of the header name; null for `*`, which every stored record matches. */
+  readonly revisions: readonly string[] | null;
+  /** The fields of the record that are not part of its revision. */
+  readonly volatileFields: readonly string[];
+}
+
 /** The origin of one request, message or job, for every layer below. */
 export interface RequestContext {
   /** The correlation id: header `X-Request-Id`, log field `requestId`, `correlationId` of an envelope. */
@@ -29,6 +37,8 @@ export interface RequestContext {
   audited?: boolean;
   /** Set by the interceptor of routes that support idempotency keys. */
   idempotency?: IdempotentRequest;
+  /** Set by the interceptor of routes that support `If-Match`, for requests with this header. */
+  ifMatch?: IfMatchCondition;
   /** Absent for messages and jobs, for which no caller waits. */
   deadline?: RequestDeadline;
 }

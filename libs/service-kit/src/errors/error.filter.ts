@@ -21,6 +21,7 @@ export class ErrorFilter implements ExceptionFilter {
     const http = host.switchToHttp();
     const request = http.getRequest<KitRequest>();
     const response = http.getResponse<KitResponse>();
+    response.onFailure?.(thrown);
     if (response.writableEnded) return; // after the time limit of the request has responded
     const error = this.translate(thrown);
     logError(this.logger, error, request);

@@ -14,8 +14,8 @@ const EXPOSED_HEADERS =
   'Content-Length,ETag,X-Request-Id,Retry-After,X-RateLimit-Limit,X-RateLimit-Remaining,X-RateLimit-Reset,RateLimit,' +
   'RateLimit-Policy,Idempotency-Replayed,Deprecation,Sunset,Link';
 const ALLOWED_HEADERS =
-  'Authorization,Content-Type,X-API-Key,X-Service-CSRF,X-Request-Id,Idempotency-Key,X-Idempotency-Key,If-None-Match,' +
-  'traceparent';
+  'Authorization,Content-Type,X-API-Key,X-Service-CSRF,X-Request-Id,Idempotency-Key,X-Idempotency-Key,If-Match,' +
+  'If-None-Match,traceparent';
 
 /** Returns the headers that helmet sets. They are the same for every response, so it does not run for each. */
 function headersOf(...middleware: RequestHandler[]): Map<string, string> {

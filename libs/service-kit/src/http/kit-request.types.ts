@@ -1,8 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Span } from '@rmm/tracing';
 
 /** The request that guards and handlers get: `@Req() request: KitRequest`. */
 export interface KitRequest extends IncomingMessage {
   requestId: string;
+  /** The span of the whole request. */
+  span?: Span;
+  /** The `traceparent` of this span; undefined without a trace. */
+  traceparent?: string;
   /** After trusted proxies; undefined when the socket is already closed. */
   clientAddress?: string;
   /** True when the client used HTTPS to us or to a trusted proxy; set by Express. */
@@ -36,4 +41,6 @@ export interface AuthenticatedRequest extends KitRequest {
 export interface KitResponse extends ServerResponse {
   /** The code of the error that was written, for the access log. */
   errorCode?: string;
+  /** Called by the error filter with the error of a handler. */
+  onFailure?: (error: unknown) => void;
 }

@@ -1,7 +1,19 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
+import {
+  isSampled,
+  resample,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  startSpan,
+  traceIdOf,
+  traceparentOf,
+} from '@rmm/tracing';
+import type { FleetConfig } from '../config/fleet.config.js';
 import { Logger } from '../logging/logger.service.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
+import { FLEET_CONFIG } from '../tokens.js';
 import type { AuthenticatedRequest, KitResponse } from './kit-request.types.js';
 import { loggedPath } from './logged-path.js';
 import { routeClassOf } from './route-class.js';
@@ -18,17 +30,21 @@ interface Measured {
   isBulk: boolean;
 }
 
-/** Writes the access log and the metrics of each request when its response is closed. */
+/** Writes the access log, the metrics and the span of each request when its response is closed. */
 @Injectable()
 export class RequestObserver {
+  private readonly hasExemplars: boolean;
   private readonly requests;
   private readonly durations;
   private readonly inFlight;
 
   constructor(
     private readonly logger: Logger,
+    @Inject(FLEET_CONFIG) private readonly config: FleetConfig,
     metrics: MetricsRegistry,
   ) {
+    this.hasExemplars = config.otlpEndpoint !== undefined;
+    if (this.hasExemplars) metrics.useOpenMetrics();
     this.requests = metrics.counter({
       name: 'rmm_http_requests_total',
       help: 'Requests whose response is complete, or was given up by the client (status 499)',
@@ -39,6 +55,7 @@ export class RequestObserver {
       help: 'Duration of requests in seconds',
       labelNames: ['class', 'method', 'route'],
       buckets: BUCKETS_SECONDS,
+      enableExemplars: this.hasExemplars,
     });
     this.inFlight = metrics.gauge({
       name: 'rmm_http_requests_in_flight',
@@ -52,11 +69,21 @@ export class RequestObserver {
     const { socket } = request; // the response loses its own when it is complete
     const writtenBefore = socket.bytesWritten;
     this.inFlight.inc();
+    request.span = this.startSpan(request);
+    request.traceparent = traceparentOf(request.span);
     response.on('close', () => {
       this.inFlight.dec();
       const responseBytes = socket.bytesWritten - writtenBefore;
       this.record(request, response, { durationMs: performance.now() - startedAt, responseBytes, isBulk });
     });
+  }
+
+  private startSpan({ method = '', headers, requestId }: AuthenticatedRequest): Span {
+    const { otlpEndpoint, traceSampleRatio } = this.config;
+    const given = typeof headers.traceparent === 'string' ? headers.traceparent : undefined;
+    const parent = otlpEndpoint === undefined ? given : resample(given, traceSampleRatio);
+    const attributes = { 'http.request.method': method, 'rmm.request_id': requestId };
+    return startSpan(method, { kind: SpanKind.SERVER, parent, attributes });
   }
 
   /** Logs the route, not the path: paths and queries may carry tokens. An unknown route shows the words of
@@ -73,9 +100,15 @@ export class RequestObserver {
       route: route ?? 'none',
     };
     this.requests.inc({ ...labels, status });
-    this.durations.observe(labels, durationMs / 1_000);
+    const { span, traceparent } = request;
+    const traceId = traceIdOf(traceparent);
+    const exemplarLabels: object | undefined = isSampled(traceparent) ? { trace_id: traceId } : undefined;
+    if (this.hasExemplars) this.durations.observe({ labels, value: durationMs / 1_000, exemplarLabels });
+    else this.durations.observe(labels, durationMs / 1_000);
+    if (span) endSpan(span, request, response, { status, route });
     this.logger.access({
       requestId,
+      traceId,
       method,
       ...(route === undefined ? { path: loggedPath(request.pathname) } : { route }),
       status,
@@ -91,6 +124,24 @@ export class RequestObserver {
       orgId: caller?.orgId ?? undefined,
     });
   }
+}
+
+/** Names the route, not the path, which may contain tokens. */
+function endSpan(
+  span: Span,
+  { method = '', caller }: AuthenticatedRequest,
+  { errorCode }: KitResponse,
+  { status, route }: { status: number; route: string | undefined },
+): void {
+  if (span.isRecording()) {
+    if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route);
+    span.setAttribute('http.response.status_code', status);
+    if (errorCode !== undefined) span.setAttribute('error.type', errorCode);
+    if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+    if (caller?.partnerId) span.setAttribute('rmm.partner_id', caller.partnerId);
+    if (caller?.orgId) span.setAttribute('rmm.org_id', caller.orgId);
+  }
+  span.end();
 }
 
 const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);

@@ -50,6 +50,32 @@ describe('the request pipeline', () => {
     expect(bad.body.traceparent).toBeUndefined();
   });
 
+  it.each([
+    ['0', '00'],
+    ['1', '01'],
+  ])('records a share of %s of the traces, whatever clients ask for', async (share, flags) => {
+    const traced = await startTinyApp({
+      REDIS_URL: stores.redisUrl,
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
+      OTEL_TRACES_SAMPLER_ARG: share,
+    });
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
+    try {
+      for (const given of ['00', '01']) {
+        const { body } = await request(traced.server)
+          .get('/api/v1/things/context')
+          .set('traceparent', `00-${traceId}-b7ad6b7169203331-${given}`);
+        expect(body.traceparent).toMatch(new RegExp(`^00-${traceId}-(?!b7ad6b7169203331)[0-9a-f]{16}-${flags}$`));
+      }
+      const { body } = await request(traced.server).get('/api/v1/things/context');
+      expect(body.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$/); // the first service decides for the process
+      const access = traced.logged.filter(({ msg }) => msg === 'request').map((line) => line.traceId);
+      expect(access).toEqual([traceId, traceId, body.traceparent.slice(3, 35)]);
+    } finally {
+      await traced.close();
+    }
+  });
+
   it.each(['/api/v1/things', '/api/v1/nowhere', '/health/live'])('sets the security headers on %s', async (path) => {
     const { headers } = await get(path);
     expect(headers).toMatchObject({
@@ -89,7 +115,8 @@ describe('the request pipeline', () => {
     });
     expect(reply.status).toBe(204);
     expect(reply.headers['access-control-allow-methods']).toContain('PATCH');
-    expect(reply.headers['access-control-allow-headers']).toContain('Authorization');
+    const allowed = reply.headers['access-control-allow-headers'];
+    for (const name of ['Authorization', 'If-Match', 'If-None-Match']) expect(allowed).toContain(name);
   });
 
   it('limits an address, IPv6 by its /64, with CORS headers on the refusal', async () => {

@@ -44,7 +44,6 @@ type Res = Response & KitResponse;
 const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
-const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/;
 
 /** The Express middleware before Nest's router, in the order of docs/reference/requests.md. */
 @Injectable()
@@ -98,7 +97,8 @@ export class RequestPipeline implements OnApplicationBootstrap {
       this.bodies.checkHeaders(request);
       await this.globalLimit.count(request);
       if (isPreflight(request)) return void response.status(204).end();
-      await this.bodies.read(request, response);
+      const reading = this.bodies.read(request, response);
+      if (reading) await reading;
     } catch (failure) {
       return this.refuseUnread(request, response, toDomainError(failure));
     }
@@ -150,12 +150,11 @@ export class RequestPipeline implements OnApplicationBootstrap {
 }
 
 function contextOf(request: Req): RequestContext {
-  const { traceparent, 'user-agent': userAgent } = request.headers;
   return {
     requestId: request.requestId,
-    traceparent: typeof traceparent === 'string' && TRACEPARENT.test(traceparent) ? traceparent : undefined,
+    traceparent: request.traceparent,
     ipAddress: request.clientAddress,
-    userAgent,
+    userAgent: request.headers['user-agent'],
   };
 }
 

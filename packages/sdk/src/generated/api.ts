@@ -14043,6 +14043,16 @@ export interface components {
                 "application/json": components["schemas"]["ErrorBody"];
             };
         };
+        /** @description Precondition Failed */
+        PreconditionFailed: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
         /** @description Precondition Required */
         PreconditionRequired: {
             headers: {
@@ -14109,6 +14119,8 @@ export interface components {
     parameters: never;
     requestBodies: never;
     headers: {
+        /** @description Entity tag of the record, for `If-None-Match` and `If-Match` */
+        ETag: string;
         /** @description `true` when the response is that of the first request */
         IdempotencyReplayed: string;
         /** @description Seconds until the request may be sent again */
@@ -14942,7 +14954,10 @@ export interface operations {
     ApiKeys_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the API key */
                 id: string;
@@ -14953,12 +14968,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ApiKeyDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `api_key_already_revoked`, `api_key_not_active`, `unsupported_scope`, `wildcard_scope_unsupported` */
             400: components["responses"]["BadRequest"];
@@ -14991,7 +15016,10 @@ export interface operations {
     ApiKeys_revoke: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the API key */
                 id: string;
@@ -15009,7 +15037,7 @@ export interface operations {
                     "application/json": components["schemas"]["RevokedApiKeyDto"];
                 };
             };
-            /** @description `api_key_already_revoked`, `api_key_not_active`, `unsupported_scope`, `wildcard_scope_unsupported` */
+            /** @description `api_key_already_revoked`, `api_key_not_active`, `invalid_if_match`, `unsupported_scope`, `wildcard_scope_unsupported` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -15019,6 +15047,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `key_limit_reached`, `service_principal_key` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -15044,7 +15074,10 @@ export interface operations {
     ApiKeys_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the API key */
                 id: string;
@@ -15059,6 +15092,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -15066,7 +15100,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApiKeyDto"];
                 };
             };
-            /** @description `api_key_already_revoked`, `api_key_not_active`, `bad_request`, `malformed_json`, `unsupported_scope`, `validation_failed`, `wildcard_scope_unsupported` */
+            /** @description `api_key_already_revoked`, `api_key_not_active`, `bad_request`, `invalid_if_match`, `malformed_json`, `unsupported_scope`, `validation_failed`, `wildcard_scope_unsupported` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -15076,6 +15110,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `key_limit_reached`, `service_principal_key` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -17701,7 +17737,10 @@ export interface operations {
     Devices_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the device */
                 id: string;
@@ -17712,12 +17751,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["DeviceDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid_cursor` */
             400: components["responses"]["BadRequest"];
@@ -17748,7 +17797,10 @@ export interface operations {
     Devices_decommission: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the device */
                 id: string;
@@ -17766,7 +17818,7 @@ export interface operations {
                     "application/json": components["schemas"]["DoneDto"];
                 };
             };
-            /** @description `invalid_cursor` */
+            /** @description `invalid_cursor`, `invalid_if_match` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -17774,6 +17826,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -17799,7 +17853,10 @@ export interface operations {
     Devices_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the device */
                 id: string;
@@ -17814,6 +17871,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -17821,7 +17879,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceDto"];
                 };
             };
-            /** @description `bad_request`, `invalid_cursor`, `malformed_json`, `validation_failed` */
+            /** @description `bad_request`, `invalid_cursor`, `invalid_if_match`, `malformed_json`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -17831,6 +17889,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `device_decommissioned` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -19907,7 +19967,10 @@ export interface operations {
     Contacts_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the contact */
                 contactId: string;
@@ -19925,12 +19988,16 @@ export interface operations {
                     "application/json": components["schemas"]["DoneDto"];
                 };
             };
+            /** @description `invalid_if_match` */
+            400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
             /** @description `context_required`, `full_partner_access_required`, `ip_not_allowed`, `mfa_required`, `organization_access_denied`, `partner_access_denied`, `partner_inactive`, `partner_not_found`, `permission_denied`, `permission_not_delegable`, `site_access_denied`, `tenant_inactive` */
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -19956,7 +20023,10 @@ export interface operations {
     Contacts_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the contact */
                 contactId: string;
@@ -19971,6 +20041,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -19978,7 +20049,7 @@ export interface operations {
                     "application/json": components["schemas"]["ContactResponseDto"];
                 };
             };
-            /** @description `bad_request`, `malformed_json`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `malformed_json`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -19986,6 +20057,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -20190,6 +20263,7 @@ export interface operations {
         responses: {
             201: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -20230,7 +20304,10 @@ export interface operations {
     DeviceGroups_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the device group */
                 id: string;
@@ -20241,12 +20318,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["DeviceGroupDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -20275,7 +20362,10 @@ export interface operations {
     DeviceGroups_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the device group */
                 id: string;
@@ -20293,12 +20383,16 @@ export interface operations {
                     "application/json": components["schemas"]["DoneDto"];
                 };
             };
+            /** @description `invalid_if_match` */
+            400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
             /** @description `context_required`, `full_partner_access_required`, `ip_not_allowed`, `organization_access_denied`, `partner_access_denied`, `partner_inactive`, `partner_not_found`, `permission_denied`, `permission_not_delegable`, `site_access_denied`, `tenant_inactive` */
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -20324,7 +20418,10 @@ export interface operations {
     DeviceGroups_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the device group */
                 id: string;
@@ -20339,6 +20436,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -20346,7 +20444,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceGroupDto"];
                 };
             };
-            /** @description `bad_request`, `malformed_json`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `malformed_json`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -20356,6 +20454,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `device_group_name_conflict` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -20381,7 +20481,10 @@ export interface operations {
     DeviceGroups_replaceDevices: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the device group */
                 id: string;
@@ -20396,6 +20499,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -20403,7 +20507,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeviceGroupDto"];
                 };
             };
-            /** @description `bad_request`, `malformed_json`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `malformed_json`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -20411,6 +20515,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -20622,6 +20728,7 @@ export interface operations {
         responses: {
             201: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -20662,7 +20769,10 @@ export interface operations {
     Organizations_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the organization */
                 id: string;
@@ -20673,12 +20783,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["OrganizationDto"] | components["schemas"]["OwnOrganizationDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `mfa_no_method_available` */
             400: components["responses"]["BadRequest"];
@@ -20711,7 +20831,10 @@ export interface operations {
     Organizations_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the organization */
                 id: string;
@@ -20729,7 +20852,7 @@ export interface operations {
                     "application/json": components["schemas"]["DoneDto"];
                 };
             };
-            /** @description `mfa_no_method_available` */
+            /** @description `invalid_if_match`, `mfa_no_method_available` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -20739,6 +20862,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `mfa_policy_would_lock_out_users`, `organization_limit_reached`, `organization_slug_conflict` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -20764,7 +20889,10 @@ export interface operations {
     Organizations_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the organization */
                 id: string;
@@ -20779,6 +20907,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -20786,7 +20915,7 @@ export interface operations {
                     "application/json": components["schemas"]["OrganizationDto"] | components["schemas"]["OwnOrganizationDto"];
                 };
             };
-            /** @description `bad_request`, `malformed_json`, `mfa_no_method_available`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `malformed_json`, `mfa_no_method_available`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -20796,6 +20925,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `mfa_policy_would_lock_out_users`, `organization_limit_reached`, `organization_slug_conflict` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -20900,6 +21031,7 @@ export interface operations {
         responses: {
             201: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -21098,6 +21230,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -21518,6 +21651,7 @@ export interface operations {
         responses: {
             201: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -21558,7 +21692,10 @@ export interface operations {
     Sites_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the site */
                 id: string;
@@ -21569,12 +21706,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["SiteDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -21603,7 +21750,10 @@ export interface operations {
     Sites_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the site */
                 id: string;
@@ -21621,6 +21771,8 @@ export interface operations {
                     "application/json": components["schemas"]["DoneDto"];
                 };
             };
+            /** @description `invalid_if_match` */
+            400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
             /** @description `context_required`, `full_partner_access_required`, `ip_not_allowed`, `organization_access_denied`, `partner_access_denied`, `partner_inactive`, `partner_not_found`, `permission_denied`, `permission_not_delegable`, `site_access_denied`, `tenant_inactive` */
@@ -21629,6 +21781,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `site_not_empty` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -21654,7 +21808,10 @@ export interface operations {
     Sites_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the site */
                 id: string;
@@ -21669,6 +21826,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -21676,7 +21834,7 @@ export interface operations {
                     "application/json": components["schemas"]["SiteDto"];
                 };
             };
-            /** @description `bad_request`, `malformed_json`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `malformed_json`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -21686,6 +21844,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `site_name_conflict` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -23234,6 +23394,7 @@ export interface operations {
         responses: {
             201: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -23274,7 +23435,10 @@ export interface operations {
     PartnerWebhooks_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the webhook */
                 id: string;
@@ -23285,12 +23449,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["PartnerWebhookWithStatsDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid_webhook_url`, `unsupported_event_type` */
             400: components["responses"]["BadRequest"];
@@ -23321,7 +23495,10 @@ export interface operations {
     PartnerWebhooks_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the webhook */
                 id: string;
@@ -23339,7 +23516,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeletedWebhookDto"];
                 };
             };
-            /** @description `invalid_webhook_url`, `unsupported_event_type` */
+            /** @description `invalid_if_match`, `invalid_webhook_url`, `unsupported_event_type` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -23347,6 +23524,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -23372,7 +23551,10 @@ export interface operations {
     PartnerWebhooks_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the webhook */
                 id: string;
@@ -23387,6 +23569,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -23394,7 +23577,7 @@ export interface operations {
                     "application/json": components["schemas"]["PartnerWebhookDto"];
                 };
             };
-            /** @description `bad_request`, `invalid_webhook_url`, `malformed_json`, `unsupported_event_type`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `invalid_webhook_url`, `malformed_json`, `unsupported_event_type`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -23402,6 +23585,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -24783,6 +24968,7 @@ export interface operations {
         responses: {
             201: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -24828,7 +25014,10 @@ export interface operations {
                 /** @description For system callers */
                 partnerId?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the role */
                 id: string;
@@ -24839,12 +25028,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RoleDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `circular_inheritance`, `inheritance_too_deep`, `invalid_parent_role`, `invalid_role_scope`, `role_has_children`, `role_has_users`, `validation_failed` */
             400: components["responses"]["BadRequest"];
@@ -24882,7 +25081,10 @@ export interface operations {
                 /** @description For system callers */
                 partnerId?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the role */
                 id: string;
@@ -24900,7 +25102,7 @@ export interface operations {
                     "application/json": components["schemas"]["DoneDto"];
                 };
             };
-            /** @description `circular_inheritance`, `inheritance_too_deep`, `invalid_parent_role`, `invalid_role_scope`, `role_has_children`, `role_has_users`, `validation_failed` */
+            /** @description `circular_inheritance`, `inheritance_too_deep`, `invalid_if_match`, `invalid_parent_role`, `invalid_role_scope`, `role_has_children`, `role_has_users`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -24910,6 +25112,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `conflict`, `mfa_policy_would_lock_out_users`, `too_many_roles` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -24935,7 +25139,10 @@ export interface operations {
     Roles_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the role */
                 id: string;
@@ -24950,6 +25157,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -24957,7 +25165,7 @@ export interface operations {
                     "application/json": components["schemas"]["RoleDto"];
                 };
             };
-            /** @description `bad_request`, `circular_inheritance`, `inheritance_too_deep`, `invalid_parent_role`, `invalid_role_scope`, `malformed_json`, `role_has_children`, `role_has_users`, `validation_failed` */
+            /** @description `bad_request`, `circular_inheritance`, `inheritance_too_deep`, `invalid_if_match`, `invalid_parent_role`, `invalid_role_scope`, `malformed_json`, `role_has_children`, `role_has_users`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -24967,6 +25175,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `conflict`, `mfa_policy_would_lock_out_users`, `too_many_roles` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -25007,6 +25217,7 @@ export interface operations {
         responses: {
             201: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -26991,6 +27202,7 @@ export interface operations {
         responses: {
             201: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -27031,7 +27243,10 @@ export interface operations {
     Scripts_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the script */
                 id: string;
@@ -27042,12 +27257,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["ScriptDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -27076,7 +27301,10 @@ export interface operations {
     Scripts_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the script */
                 id: string;
@@ -27094,12 +27322,16 @@ export interface operations {
                     "application/json": components["schemas"]["DoneDto"];
                 };
             };
+            /** @description `invalid_if_match` */
+            400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
             /** @description `context_required`, `full_partner_access_required`, `ip_not_allowed`, `mfa_required`, `organization_access_denied`, `partner_access_denied`, `partner_inactive`, `partner_not_found`, `permission_denied`, `permission_not_delegable`, `site_access_denied`, `tenant_inactive` */
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -27125,7 +27357,10 @@ export interface operations {
     Scripts_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the script */
                 id: string;
@@ -27140,6 +27375,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -27147,7 +27383,7 @@ export interface operations {
                     "application/json": components["schemas"]["ScriptDto"];
                 };
             };
-            /** @description `bad_request`, `malformed_json`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `malformed_json`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -27157,6 +27393,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `name_taken` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -29398,7 +29636,10 @@ export interface operations {
                 /** @description For system callers */
                 partnerId?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the user */
                 id: string;
@@ -29409,12 +29650,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["UserDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid_role_scope`, `self_action_refused`, `validation_failed` */
             400: components["responses"]["BadRequest"];
@@ -29452,7 +29703,10 @@ export interface operations {
                 /** @description For system callers */
                 partnerId?: string;
             };
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the user */
                 id: string;
@@ -29470,7 +29724,7 @@ export interface operations {
                     "application/json": components["schemas"]["DoneDto"];
                 };
             };
-            /** @description `invalid_role_scope`, `self_action_refused`, `validation_failed` */
+            /** @description `invalid_if_match`, `invalid_role_scope`, `self_action_refused`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -29480,6 +29734,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `last_admin`, `managed_by_scim`, `mfa_policy_would_lock_out_users`, `user_already_exists` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -29615,7 +29871,10 @@ export interface operations {
     Members_updateMembership: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the user */
                 id: string;
@@ -29630,6 +29889,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -29637,7 +29897,7 @@ export interface operations {
                     "application/json": components["schemas"]["UserDto"];
                 };
             };
-            /** @description `bad_request`, `invalid_role_scope`, `malformed_json`, `self_action_refused`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `invalid_role_scope`, `malformed_json`, `self_action_refused`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -29647,6 +29907,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `last_admin`, `managed_by_scim`, `mfa_policy_would_lock_out_users`, `user_already_exists` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -30334,6 +30596,7 @@ export interface operations {
         responses: {
             201: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -30374,7 +30637,10 @@ export interface operations {
     Webhooks_get: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags; 304 when one of them is current */
+                "If-None-Match"?: string;
+            };
             path: {
                 /** @description Id of the webhook */
                 id: string;
@@ -30385,12 +30651,22 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookWithStatsDto"];
                 };
+            };
+            /** @description `If-None-Match` contains the current ETag */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    "X-Request-Id": components["headers"]["XRequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `invalid_webhook_url`, `organization_context_required`, `unsupported_event_type` */
             400: components["responses"]["BadRequest"];
@@ -30421,7 +30697,10 @@ export interface operations {
     Webhooks_delete: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the webhook */
                 id: string;
@@ -30439,7 +30718,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeletedWebhookDto"];
                 };
             };
-            /** @description `invalid_webhook_url`, `organization_context_required`, `unsupported_event_type` */
+            /** @description `invalid_if_match`, `invalid_webhook_url`, `organization_context_required`, `unsupported_event_type` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -30447,6 +30726,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */
@@ -30472,7 +30753,10 @@ export interface operations {
     Webhooks_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the webhook */
                 id: string;
@@ -30487,6 +30771,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -30494,7 +30779,7 @@ export interface operations {
                     "application/json": components["schemas"]["WebhookDto"];
                 };
             };
-            /** @description `bad_request`, `invalid_webhook_url`, `malformed_json`, `organization_context_required`, `unsupported_event_type`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `invalid_webhook_url`, `malformed_json`, `organization_context_required`, `unsupported_event_type`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -30502,6 +30787,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description `not_found` */
             404: components["responses"]["NotFound"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */

@@ -44,3 +44,12 @@ export class UserDto {
   })
   managedBy?: 'scim' | null;
 }
+
+/** The fields that follow from the user's own account and from other records. */
+export const VOLATILE_USER_FIELDS = [
+  'lastLoginAt',
+  'mfaEnabled',
+  'mfaEnrollmentDeadline',
+  'mfaStatus',
+  'roleName',
+] as const satisfies (keyof UserDto)[];

@@ -55,6 +55,26 @@ describe('PATCH /devices/:id', () => {
     expect((await update(id, { displayName: null })).body.displayName).toBeNull();
   });
 
+  it('changes and decommissions the device for its entity tag only, whatever its agent reports meanwhile', async () => {
+    const { key, keyHash } = mintAgentToken();
+    const id = await insert({ agent_token_hash: keyHash });
+    const path = `/devices/${id}`;
+    const read = await client.get(path);
+    const etag = read.headers['etag'] ?? '';
+    const heartbeat = await testApp.client(key).post(`/agents/${read.body.agentId}/heartbeat`, { agentVersion: '9.9' });
+    expect(heartbeat.status).toBe(200);
+    expect((await client.get(path).set('If-None-Match', etag)).body.agentVersion).toBe('9.9');
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => update(id, { displayName: `${n}` }).set('If-Match', etag)),
+    );
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 19 }, () => 412)]);
+    expect((await client.delete(path).set('If-Match', etag)).body.code).toBe('precondition_failed');
+    const stranger = await testApp.clientFor({ partnerId: await testApp.createPartner() });
+    expect((await update(id, { tags: [] }, stranger).set('If-Match', etag)).status).toBe(404);
+    const current = (await client.get(path)).headers['etag'] ?? '';
+    expect((await client.delete(path).set('If-Match', current)).status).toBe(200);
+  });
+
   it('moves the device to another site: groups of the former site end and the counts follow', async () => {
     const id = await insert({ site_id: siteIds[0] });
     const [ofSite, ofOrganization] = [await group(siteIds[0] ?? null, id), await group(null, id)];

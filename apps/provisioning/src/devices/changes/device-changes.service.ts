@@ -4,7 +4,7 @@ import { assertDevice, assertSite, type Caller } from '@rmm/access';
 import type { DeviceUpdated } from '@rmm/contracts';
 import { AuditTrail, Outbox, type OutgoingMessage } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, ValidationError } from '@rmm/service-kit';
 import { SitesRepository } from '../../sites/sites.repository.js';
 import { DeviceDecommissioned } from '../device.errors.js';
 import { agentsChanged } from '../device.events.js';
@@ -31,13 +31,14 @@ export class DeviceChangesService {
 
   /**
    * A change to what is stored already is neither published nor audited by its own action.
-   * @throws NotFoundError, ValidationError, DeviceDecommissioned; SiteAccessDenied  for a restricted caller
+   * @throws NotFoundError, RecordChanged, ValidationError, DeviceDecommissioned; SiteAccessDenied  for a restricted caller
    */
   update(caller: Caller, id: string, dto: UpdateDeviceDto): Promise<DeviceDto> {
     if (FIELDS.every((field) => dto[field] === undefined)) throw ValidationError.nothingToChange();
     return this.tenants.transaction(caller, async (tx) => {
       const before = await this.changes.lock(tx, caller, id);
       assertDevice(caller, before);
+      await assertIfMatch(async () => toDeviceDto(await this.devices.get(tx, id)));
       if (before.status === 'decommissioned') throw new DeviceDecommissioned();
       if (before.status === 'pending' && dto.status !== undefined) {
         throw ValidationError.forField('status', 'cannot be set before the device has enrolled');

@@ -2,8 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { assertDevice, type Caller } from '@rmm/access';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { TenantDatabase } from '@rmm/persistence';
+import { assertIfMatch } from '@rmm/service-kit';
 import type { DoneDto } from '../../dto/done.dto.js';
 import { agentsChanged, decommissioned } from '../device.events.js';
+import { toDeviceDto } from '../device.mapper.js';
+import { DevicesRepository } from '../devices.repository.js';
 import { DecommissioningRepository } from './decommissioning.repository.js';
 
 /** Takes devices out of use: their agents are refused at once and they no longer count for caps. */
@@ -11,7 +14,8 @@ import { DecommissioningRepository } from './decommissioning.repository.js';
 export class DecommissioningService {
   constructor(
     private readonly tenants: TenantDatabase,
-    private readonly devices: DecommissioningRepository,
+    private readonly decommissioning: DecommissioningRepository,
+    private readonly devices: DevicesRepository,
     private readonly outbox: Outbox,
     private readonly audit: AuditTrail,
   ) {}
@@ -19,12 +23,13 @@ export class DecommissioningService {
   /**
    * Decommissions a device; one that is decommissioned already stays as it is. Messages come before the change, so that
    * the counter of the partner is locked for the last statements only.
-   * @throws NotFoundError; SiteAccessDenied  for a restricted caller
+   * @throws NotFoundError, RecordChanged; SiteAccessDenied  for a restricted caller
    */
   decommission(caller: Caller, id: string): Promise<DoneDto> {
     return this.tenants.transaction(caller, async (tx) => {
-      const device = await this.devices.lock(tx, caller, id);
+      const device = await this.decommissioning.lock(tx, caller, id);
       assertDevice(caller, device);
+      await assertIfMatch(async () => toDeviceDto(await this.devices.get(tx, id)));
       if (device.isDecommissioned) return { success: true };
       const { hostname, orgId, partnerId } = device;
       await this.outbox.publish(tx, [decommissioned(caller, device), agentsChanged({ deviceIds: [id] }, device)]);
@@ -35,7 +40,7 @@ export class DecommissioningService {
         orgId,
         partnerId,
       });
-      await this.devices.decommission(tx, [id]);
+      await this.decommissioning.decommission(tx, [id]);
       return { success: true };
     });
   }

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import { DoneDto } from '../../dto/done.dto.js';
 import { sortedPageOf, type SortedPage } from '../../lists/dto/sorted-page.dto.js';
@@ -11,6 +11,8 @@ import { DeviceGroupDto } from './dto/device-group.dto.js';
 import { ListDeviceGroupsDto } from './dto/list-device-groups.dto.js';
 import { ReplaceGroupDevicesDto } from './dto/replace-group-devices.dto.js';
 import { UpdateDeviceGroupDto } from './dto/update-device-group.dto.js';
+
+const DeviceGroupTags = () => EntityTagged<DeviceGroupDto>('deviceCount');
 
 @ApiTags('Device groups')
 @Controller('orgs/device-groups')
@@ -28,6 +30,7 @@ export class DeviceGroupsController {
 
   @Get(':id')
   @RequirePermission('devices:read')
+  @DeviceGroupTags()
   @ApiOperation({ summary: 'Get a device group' })
   @ApiOkResponse({ type: DeviceGroupDto })
   get(@CurrentCaller() caller: Caller, @UuidParam('id', 'Device group') id: string): Promise<DeviceGroupDto> {
@@ -36,6 +39,7 @@ export class DeviceGroupsController {
 
   @Post()
   @RequirePermission('devices:write')
+  @DeviceGroupTags()
   @ErrorCodes({ 409: ['device_group_limit_reached', 'device_group_name_conflict'] })
   @ApiOperation({ summary: 'Create a device group', description: 'At most 500 groups per organization.' })
   @ApiCreatedResponse({ type: DeviceGroupDto })
@@ -45,6 +49,7 @@ export class DeviceGroupsController {
 
   @Patch(':id')
   @RequirePermission('devices:write')
+  @DeviceGroupTags()
   @ErrorCodes({ 409: ['device_group_name_conflict'] })
   @ApiOperation({ summary: 'Update a device group', description: 'Absent fields stay as they are; null clears them.' })
   @ApiOkResponse({ type: DeviceGroupDto })
@@ -58,6 +63,7 @@ export class DeviceGroupsController {
 
   @Delete(':id')
   @RequirePermission('devices:write')
+  @DeviceGroupTags()
   @ApiOperation({
     summary: 'Delete a device group',
     description: 'Its devices stay. Members who are restricted to the group see them no longer.',
@@ -69,6 +75,7 @@ export class DeviceGroupsController {
 
   @Put(':id/devices')
   @RequirePermission('devices:write')
+  @DeviceGroupTags()
   @ApiOperation({
     summary: 'Replace the devices of a device group',
     description: 'At most 1,000 devices, each in at most 50 groups; with a site, devices of this site only.',

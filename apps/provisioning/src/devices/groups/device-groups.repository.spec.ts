@@ -37,6 +37,8 @@ describe('DeviceGroupsRepository', () => {
 
   it('lists the groups of the tenant within the restriction', async () => {
     const wide = await create('Wide');
+    const older = `UPDATE device_group SET created_at = created_at - interval '1 s' WHERE id = $1`;
+    await database.admin.query(older, [wide.id]);
     await create('Sited', siteId);
     expect(await names()).toEqual(['Sited', 'Wide']);
     expect(await names(organizationCaller(partnerId, orgId))).toEqual(['Sited', 'Wide']);

@@ -330,6 +330,30 @@ describe('/orgs/device-groups', () => {
     });
   });
 
+  it('changes, fills and deletes a group for its entity tag only', async () => {
+    const { id } = await create();
+    const path = `${GROUPS}/${id}`;
+    const { etag } = (await client.get(path)).headers as { etag: string };
+    expect((await client.get(path).set('If-None-Match', etag)).status).toBe(304);
+    const filled = await replace(id, [await device()]).set('If-Match', etag);
+    expect([filled.status, filled.headers['etag']]).toEqual([200, (await client.get(path)).headers['etag']]);
+    for (const refused of [
+      await replace(id, []).set('If-Match', etag),
+      await client.patch(path, { name: 'x' }).set('If-Match', etag),
+      await client.delete(path).set('If-Match', etag),
+    ]) {
+      expect([refused.status, refused.body.code]).toEqual([412, 'precondition_failed']);
+    }
+    const current = filled.headers['etag'] ?? '';
+    const foreignGroup = `${GROUPS}/${foreign.groupId}`;
+    expect((await client.patch(foreignGroup, { name: 'x' }).set('If-Match', current)).status).toBe(404);
+    const responses = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => client.patch(path, { description: `${n}` }).set('If-Match', current)),
+    );
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect((await client.delete(path).set('If-Match', '*')).status).toBe(200);
+  });
+
   it('returns to other services which groups of an organization exist for the caller', async () => {
     const [live, deleted] = [await create(), await create()];
     await client.delete(`${GROUPS}/${deleted.id}`);

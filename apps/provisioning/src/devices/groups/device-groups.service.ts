@@ -3,7 +3,7 @@ import { assertManagesSite, siteFilter, type Caller } from '@rmm/access';
 import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, ValidationError } from '@rmm/service-kit';
 import type { DoneDto } from '../../dto/done.dto.js';
 import type { SortedPage } from '../../lists/dto/sorted-page.dto.js';
 import { trimName } from '../../organizations/name-key.js';
@@ -128,9 +128,11 @@ export class DeviceGroupsService {
     });
   }
 
+  /** @throws NotFoundError, SiteAccessDenied, RecordChanged */
   private async lockManaged(tx: TenantTransaction, caller: Caller, id: string): Promise<DeviceGroup> {
     const group = await this.groups.lock(tx, id);
     assertManagesSite(caller, group.siteId);
+    await assertIfMatch(() => this.toDto(tx, caller, group));
     return group;
   }
 

@@ -170,9 +170,11 @@ describe('PostureRepository', () => {
 
   it('lists the devices with a product, newest first, page by page', async () => {
     const ids: string[] = [];
+    const older = `UPDATE device_posture_product SET device_created_at = device_created_at - interval '1 s' WHERE partner_id = $1`;
     for (let n = 0; n < 3; n += 1) {
       const id = await create({ hostname: `pc-${n}`, display_name: n === 0 ? 'Till' : null });
       await report(id, n, { rmm: [`Datto:${n === 1 ? 'installed' : 'active'}`], mdm: ['Datto'] });
+      await database.admin.query(older, [partnerId]);
       ids.unshift(id);
     }
     const list = (more: object = {}, page = { page: 1, limit: 50 }) =>

@@ -24,7 +24,10 @@ import type { FetchedDeviceDto, ProvisionDeviceDto, ProvisionedDeviceDto } from 
 const TOKEN_MINUTES = 5;
 const TOKEN_FORMAT = /^[A-Za-z0-9_-]{43}$/;
 
-/** Creates single devices before their agent is installed. @see docs/reference/provisioning.md#devices */
+/**
+ * Creates single devices before their agent is installed. It has ten dependencies: one transaction writes the device, its token,
+ * the counter of the partner, the event and the audit entry. @see docs/reference/provisioning.md#devices
+ */
 @Injectable()
 export class DeviceProvisioningService {
   private readonly serverUrl: string;

@@ -23,7 +23,10 @@ import type {
 
 type WriteDecision = Extract<EntryDecision, { fields: ScriptFields }>;
 
-/** Imports bundles of scripts, which are untrusted. Nothing of them is run. Preview and import decide by the same rules. */
+/**
+ * Imports bundles of scripts, which are untrusted. Nothing of them is run. Preview and import decide by the same rules. It has
+ * nine dependencies: one transaction writes scripts, versions, events, audit entries and the idempotent response.
+ */
 @Injectable()
 export class BundleImportService {
   constructor(
