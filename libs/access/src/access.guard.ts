@@ -4,6 +4,7 @@ import { InternalError, toDomainError } from '@rmm/service-kit';
 import { ApiKeyNotAcceptedHere, InvalidApiKey } from './access.errors.js';
 import { type AuthenticationKind, AccessMetrics, outcomeOf } from './access.metrics.js';
 import { AgentAuthenticator } from './agents/agent.authenticator.js';
+import { CallAuditService } from './audit/call-audit.service.js';
 import { DenialAuditService } from './audit/denial-audit.service.js';
 import { toDenial } from './audit/denial.mapper.js';
 import {
@@ -28,6 +29,7 @@ export class AccessGuard implements CanActivate {
     private readonly agents: AgentAuthenticator,
     private readonly scim: ScimAuthenticator,
     private readonly denials: DenialAuditService,
+    private readonly calls: CallAuditService,
     private readonly metrics: AccessMetrics,
   ) {}
 
@@ -35,19 +37,23 @@ export class AccessGuard implements CanActivate {
     if (context.getType() !== 'http') return true;
     const http = context.switchToHttp();
     const request = http.getRequest<AccessRequest>();
+    const response = http.getResponse<AccessResponse>();
     const policy = policyOf(context.getClass(), context.getHandler());
     // The start fails when such a route exists; this denies it should one be added later.
     if (policy === null) {
       throw new InternalError(undefined, { logDetails: { route: routeOf(request), reason: 'no access decorator' } });
     }
     try {
-      request.caller = await this.authenticate(policy, request, http.getResponse<AccessResponse>());
-      if (request.caller) this.metrics.countAuthentication(request.caller.kind, 'accepted');
+      request.caller = await this.authenticate(policy, request, response);
     } catch (error) {
       this.metrics.countAuthentication(kindOf(policy, request), outcomeOf(toDomainError(error).status));
       const denial = toDenial(request, error);
       if (denial) this.denials.record(denial);
       throw error;
+    }
+    if (request.caller) {
+      this.metrics.countAuthentication(request.caller.kind, 'accepted');
+      this.calls.observe(request, response, request.caller, policy);
     }
     return true;
   }

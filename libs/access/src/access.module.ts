@@ -1,5 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
-import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
+import { APP_GUARD } from '@nestjs/core';
 import { BroadcastOutboxRepository, Broadcasts, NatsLink } from '@rmm/messaging';
 import { AccessSources } from './access-sources.service.js';
 import { ACCESS_CONFIG, type AccessConfig, type AccessModuleOptions, toAccessConfig } from './access.config.js';
@@ -7,7 +7,7 @@ import { AccessGuard } from './access.guard.js';
 import { AccessMetrics } from './access.metrics.js';
 import { AgentRecords } from './agents/agent-records.service.js';
 import { AgentAuthenticator } from './agents/agent.authenticator.js';
-import { CallAuditInterceptor } from './audit/call-audit.interceptor.js';
+import { CallAuditService } from './audit/call-audit.service.js';
 import { DenialAuditService } from './audit/denial-audit.service.js';
 import { FallbackAuditService } from './audit/fallback-audit.service.js';
 import { DirectoryTools } from './directory/directory-tools.service.js';
@@ -46,7 +46,7 @@ const PROVIDERS = [
   AgentAuthenticator,
   AgentRecords,
   ApiKeyAuthenticator,
-  CallAuditInterceptor,
+  CallAuditService,
   DenialAuditService,
   DirectoryMetrics,
   DirectoryTools,
@@ -97,7 +97,6 @@ export class AccessModule {
           useFactory: heartbeatOf(config),
         },
         { provide: APP_GUARD, useExisting: AccessGuard },
-        { provide: APP_INTERCEPTOR, useExisting: CallAuditInterceptor },
       ],
       exports: [
         AgentRecords,

@@ -194,6 +194,19 @@ describe('SecurityPoliciesService', () => {
       });
     });
 
+    it('is changed once by concurrent requests that name its version', async () => {
+      const admin = await testApp.protectedPartner();
+      const orgId = await testApp.withOrganization(admin.partnerId);
+      const request = (requireMfa: boolean, ifVersion: number) => ({
+        ...testApp.request(admin, orgId, { requireMfa }),
+        ifVersion,
+      });
+      const outcomes = await Promise.allSettled([1, 2, 3, 4, 5].map(() => testApp.apply(request(true, 0))));
+      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      expect(await testApp.refusal(request(false, 0))).toMatchObject({ status: 412, code: 'precondition_failed' });
+      expect(await testApp.apply(request(false, 1))).toMatchObject({ version: 2 });
+    });
+
     it('refuses a session without a factor, other tenants, unknown fields and the fields of partners', async () => {
       const admin = await testApp.protectedPartner();
       const orgId = await testApp.withOrganization(admin.partnerId);

@@ -4,7 +4,7 @@ import { MfaRequired, type UserCaller } from '@rmm/access';
 import type { AccessScope, ApplySecurityPolicyRequest, OrganizationSecurity, PartnerSecurity } from '@rmm/contracts';
 import { AuditTrail, Outbox, type AuditedCaller, type AuditedResource } from '@rmm/messaging';
 import { TenantDatabase, WorkerDatabase, type HasTenant, type TenantTransaction } from '@rmm/persistence';
-import { currentContext, NotFoundError } from '@rmm/service-kit';
+import { currentContext, NotFoundError, RecordChanged } from '@rmm/service-kit';
 import { cidrsContain, parseCidr } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
@@ -58,7 +58,7 @@ export class SecurityPoliciesService {
   /**
    * Applies a change of an organization's policy that provisioning asks for: checks, stores and publishes it.
    * @param editor  resolved by the session, with access to the organization
-   * @throws MfaRequired, ValidationError, NotFoundError, MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers
+   * @throws MfaRequired, ValidationError, NotFoundError, RecordChanged, MfaNoMethodAvailable, MfaPolicyWouldLockOutUsers
    */
   async apply(editor: UserCaller, request: ApplySecurityPolicyRequest): Promise<AppliedPolicy> {
     const resource = resourceOf(request);
@@ -132,6 +132,7 @@ export class SecurityPoliciesService {
     const partnerPolicy = await this.partners.findSecurity(tx, partnerId);
     if (!partnerPolicy) throw new NotFoundError('Organization');
     const { security: before, version: storedVersion } = await this.repository.find(tx, orgId);
+    if (request.ifVersion !== undefined && request.ifVersion !== storedVersion) throw new RecordChanged();
     const after = changePolicy(before, change);
     if (isDeepStrictEqual(before, after)) return { security: before, version: storedVersion };
 

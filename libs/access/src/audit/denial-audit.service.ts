@@ -107,8 +107,8 @@ export class DenialAuditService implements BeforeApplicationShutdown {
         result,
         result === 'denied' ? code : undefined,
       );
-    // A copy of the context: this row must not mark the request as audited by its handler.
-    const written = (context ? runInContext({ ...context }, add) : add())
+    // A copy of the context: this row must not mark the request as audited by its handler, nor end with its time limit.
+    const written = (context ? runInContext({ ...context, deadline: undefined }, add) : add())
       .catch((err: unknown) => this.logger.warn({ err, action, code }, 'Denial audit row not written; it is lost'))
       .finally(() => this.writing.delete(written));
     this.writing.add(written);

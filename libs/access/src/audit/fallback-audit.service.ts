@@ -37,7 +37,7 @@ export class FallbackAuditService implements BeforeApplicationShutdown {
         { type: 'route', name: `${method} ${path}` },
         details,
       );
-    const written = (context ? runInContext({ ...context }, add) : add())
+    const written = (context ? runInContext({ ...context, deadline: undefined }, add) : add())
       .catch((err: unknown) => this.logger.warn({ err, method, path }, 'Fallback audit row not written; it is lost'))
       .finally(() => this.writing.delete(written));
     this.writing.add(written);

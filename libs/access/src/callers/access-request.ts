@@ -1,10 +1,9 @@
-import type { ServerResponse } from 'node:http';
-import { currentContext, type KitRequest } from '@rmm/service-kit';
+import { currentContext, type KitRequest, type KitResponse } from '@rmm/service-kit';
 import type { Caller } from './caller.js';
 
 /** A request with the caller that the guard stores on it. */
 export type AccessRequest = KitRequest & { caller?: Caller };
-export type AccessResponse = ServerResponse;
+export type AccessResponse = KitResponse;
 
 /** Returns the token of `Authorization: Bearer <token>`, or null. */
 export function bearerToken(request: AccessRequest): string | null {

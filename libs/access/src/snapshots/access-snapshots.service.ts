@@ -28,9 +28,13 @@ export class AccessSnapshots {
    * @throws UnavailableError  503 when the feed is silent or identity does not respond
    */
   async get(session: AccessResolveRequest): Promise<AccessEntry | null> {
+    return this.findCached(session) ?? (await this.cache.get(keyOf(session), () => this.read(session)));
+  }
+
+  /** Returns the cached snapshot without a read. @throws UnavailableError  503 when the feed is silent */
+  findCached(session: AccessResolveRequest): AccessEntry | undefined {
     this.feeds.access.assertAlive();
-    const key = keyOf(session);
-    return this.cache.peek(key) ?? (await this.cache.get(key, () => this.read(session)));
+    return this.cache.peek(keyOf(session));
   }
 
   /** Opens the MFA enrollment window of a user. Identity broadcasts the change, which drops the cached snapshot. */

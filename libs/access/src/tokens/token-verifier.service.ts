@@ -19,13 +19,18 @@ export class TokenVerifier {
     keys.onWithdrawn((kids) => verified.removeSignedBy(kids));
   }
 
+  /** Returns the claims of a token that was verified before, or null. */
+  findVerified(token: string): AccessTokenClaims | null {
+    return this.verified.find(token);
+  }
+
   /**
    * @param token  the bearer token of `request`
    * @throws InvalidAccessToken  401, the same for every defect
    * @throws UnavailableError  503 when the public keys cannot be read
    */
   async verify(request: AccessRequest, response: AccessResponse, token: string): Promise<AccessTokenClaims> {
-    const known = this.verified.find(token);
+    const known = this.findVerified(token);
     if (known) return known;
     const claims = await this.passport.verify(request, response);
     if (!isWithinLifetime(claims, this.clock.nowMs())) throw new InvalidAccessToken();

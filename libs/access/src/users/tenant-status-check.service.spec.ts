@@ -20,7 +20,7 @@ const ORGANIZATION: DirectoryOrganization = {
 describe('TenantStatusCheck', () => {
   const find = jest.fn<Promise<DirectoryOrganization | null>, [string]>();
   const check = new TenantStatusCheck({ find } as unknown as OrganizationDirectory, CONFIG);
-  const assertActive = (changes: Partial<AccessSnapshot>) => check.assertActive(snapshot(changes));
+  const assertActive = async (changes: Partial<AccessSnapshot>) => check.assertActive(snapshot(changes));
   const member = { scope: 'organization', orgId: ORG_ID } as const;
 
   beforeEach(() => find.mockReset().mockResolvedValue(ORGANIZATION));

@@ -19,11 +19,14 @@ export class TenantStatusCheck {
     @Inject(ACCESS_CONFIG) private readonly config: Pick<AccessConfig, 'publicAppUrl'>,
   ) {}
 
-  /** @throws PartnerNotFound, PartnerInactive, TenantInactive  403; PartnerLookupUnavailable 503 */
-  async assertActive(snapshot: AccessSnapshot): Promise<void> {
-    if (snapshot.scope === 'system') return;
+  /**
+   * Returns a promise only where an organization has to be looked up.
+   * @throws PartnerNotFound, PartnerInactive, TenantInactive  403; PartnerLookupUnavailable 503
+   */
+  assertActive(snapshot: AccessSnapshot): Promise<void> | undefined {
+    if (snapshot.scope === 'system') return undefined;
     this.assertPartnerActive(snapshot);
-    if (snapshot.scope === 'organization') await this.assertOrganizationActive(snapshot);
+    return snapshot.scope === 'organization' ? this.assertOrganizationActive(snapshot) : undefined;
   }
 
   private assertPartnerActive({ partnerStatus: status, scope }: AccessSnapshot): void {

@@ -9,7 +9,7 @@ import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
  * the id of one that it is about to create: its policy is stored before any user can use it. Identity
  * checks the session of the caller and validates the policy itself.
  * Fails with 400 `validation_failed` or `mfa_no_method_available`, 401 `invalid_token`, 403 `permission_denied` or `mfa_required`, 404 `not_found`, 409
- * `mfa_policy_would_lock_out_users`; nothing is stored then.
+ * `mfa_policy_would_lock_out_users`, 412 `precondition_failed`; nothing is stored then.
  */
 export const IDENTITY_SECURITY_POLICY_APPLY = rpc('identity.security-policy.apply', {
   request: z.object({
@@ -20,6 +20,8 @@ export const IDENTITY_SECURITY_POLICY_APPLY = rpc('identity.security-policy.appl
     isNew: z.boolean().optional(),
     /** The field as received: an absent field stays as it is, null clears it, null as a whole clears all. */
     security: z.unknown(),
+    /** The version that must be stored for the change, 0 for none; for a request with `If-Match`. */
+    ifVersion: z.number().int().nonnegative().optional(),
     /** Identity resolves the user, the permission and the second factor by the session. */
     caller: actingUserSchema,
     /** Address and agent of the HTTP request, for the audit entry. */

@@ -1,11 +1,23 @@
-import { Body, Controller, Delete, Get, HttpCode, type INestApplication, Patch, Post } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  HttpCode,
+  type INestApplication,
+  Param,
+  Patch,
+  Post,
+  Req,
+} from '@nestjs/common';
 import { connect, type NatsConnection } from 'nats';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import type { Server } from 'node:http';
 import request from 'supertest';
 import { STREAMS, type AccessSnapshot, type AuditEntry, type Envelope } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
-import { ConflictError, ForbiddenError } from '@rmm/service-kit';
+import { ConflictError, ForbiddenError, type KitRequest } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { AccessTestFleet } from '../../test/access-test-fleet.js';
 import { snapshot } from '../../test/callers.js';
@@ -18,6 +30,9 @@ import { Public, SignedIn, SkipFallbackAudit } from '../route-access/route-acces
 class NotYours extends ForbiddenError {
   override code = 'permission_not_delegable';
 }
+
+/** Called by the handler that waits until its client has left. */
+let onBegin: () => void = () => undefined;
 
 @Controller('things')
 class ThingsController {
@@ -80,6 +95,15 @@ class ThingsController {
     throw code ? new NotYours(undefined, { extras: { required: [code] } }) : new NotYours();
   }
 
+  @Post('abandoned/:outcome')
+  @SignedIn()
+  async abandoned(@Param('outcome') outcome: string, @Req() { socket }: KitRequest) {
+    onBegin();
+    await once(socket, 'close');
+    if (outcome === 'refused') throw new NotYours();
+    return {};
+  }
+
   @Post('refuses-aloud')
   @SignedIn()
   async refusesAloud(@CurrentCaller() caller: Caller) {
@@ -88,7 +112,7 @@ class ThingsController {
   }
 }
 
-describe('CallAuditInterceptor', () => {
+describe('CallAuditService', () => {
   const key = signingKey();
   const partnerId = randomUUID();
   const platform: Partial<AccessSnapshot> = { scope: 'system', partnerId: null, partnerStatus: null };
@@ -211,6 +235,20 @@ describe('CallAuditInterceptor', () => {
       resourceName: 'POST /api/v1/things/refuses',
       details: { reason: 'permission_not_delegable', required: ['users:write'] },
       errorMessage: 'permission_not_delegable',
+    });
+  });
+
+  it.each([
+    ['done', 'request.post', 'success'],
+    ['refused', 'access.denied', 'denied'],
+  ])('audits a request whose client leaves before it is %s', async (outcome, action, result) => {
+    const begun = new Promise<void>((resolve) => (onBegin = resolve));
+    const sent = call('post', `/abandoned/${outcome}`);
+    sent.end(() => undefined);
+    await begun;
+    sent.abort();
+    await eventually(async () => {
+      expect((await rows()).map(({ data }) => [data.action, data.result])).toEqual([[action, result]]);
     });
   });
 
