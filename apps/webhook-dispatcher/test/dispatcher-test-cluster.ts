@@ -4,7 +4,14 @@ import { Test } from '@nestjs/testing';
 import { connect, type NatsConnection } from 'nats';
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
-import { type AuditEntry, IDENTITY_MAIL_SEND, type MailSendRequest, type PartnerStatus, STREAMS } from '@rmm/contracts';
+import {
+  type AuditAction,
+  type AuditEntry,
+  IDENTITY_MAIL_SEND,
+  type MailSendRequest,
+  type PartnerStatus,
+  STREAMS,
+} from '@rmm/contracts';
 import { ensureStreams, JetStreamServer, natsOptions } from '@rmm/messaging';
 import { migratedBy } from '@rmm/persistence/testing';
 import { configureApp, HealthRegistry } from '@rmm/service-kit';
@@ -166,9 +173,12 @@ export class DispatcherTestCluster {
     return found;
   }
 
-  /** Returns the actions audited for a resource, in order; waits for the first one. */
-  waitForAuditActions(resourceId: string): Promise<string[]> {
-    return eventually(async () => (await this.findAuditEntries(resourceId)).map(({ data }) => data.action));
+  /** Waits until exactly these actions are audited for a resource, in order. */
+  async waitForAuditActions(resourceId: string, expected: readonly AuditAction[]): Promise<void> {
+    await eventually(async () => {
+      const entries = await this.findAuditEntries(resourceId);
+      expect(entries.map(({ data }) => data.action)).toEqual(expected);
+    });
   }
 
   async rows<Row = Record<string, unknown>>(sql: string, params: unknown[] = []): Promise<Row[]> {

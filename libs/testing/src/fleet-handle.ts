@@ -10,11 +10,13 @@ export interface FleetHandle {
   databaseUrl: string;
   redisUrl: string;
   natsUrl: string;
+  /** The console of PgBouncer, with `./fleet up --pooler`. */
+  poolerUrl?: string;
   /** The folder of the log files, relative to the checkout. */
   logs: string;
   admin: { email: string; password: string };
   /** PostgreSQL, Redis and NATS where they are the fleet's own: a process that ended is started again at the same address. */
-  stores: { name: 'postgres' | 'redis' | 'nats'; pid: number }[];
+  stores: { name: 'postgres' | 'redis' | 'nats' | 'pgbouncer'; pid: number }[];
   services: { name: string; state: string; pid: number; port: number; instances: { pid: number; port: number }[] }[];
 }
 
@@ -30,11 +32,13 @@ export function connectToFleet(): FleetHandle {
 
 /**
  * Reads the current status of the fleet, after processes ended and were replaced. For specs that kill processes; they
- * run in the checkout, with FLEET_DATA_DIR of their fleet.
+ * run in the checkout, with FLEET_DATA_DIR of their fleet in the environment.
  */
-export async function readFleetStatus(): Promise<FleetHandle> {
+export async function readFleetStatus(env: NodeJS.ProcessEnv = process.env): Promise<FleetHandle> {
   const status = [resolve('tools/fleet.mjs'), 'status', '--json'];
   // exit code 3 means that a process is not ready; the report is complete
-  const { stdout } = await promisify(execFile)(process.execPath, status).catch((error: { stdout: string }) => error);
+  const { stdout } = await promisify(execFile)(process.execPath, status, { env }).catch(
+    (error: { stdout: string }) => error,
+  );
   return JSON.parse(stdout) as FleetHandle;
 }

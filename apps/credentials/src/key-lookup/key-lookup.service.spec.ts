@@ -160,6 +160,6 @@ describe('KeyLookupService', () => {
     expect(await statusOf(key)).toBe('active');
     service.identity.addPartner({ partnerId: partner, status: 'suspended', version: 2 });
     service.identity.publishAccessChanged({ partnerIds: [partner], reason: 'partner is suspended' });
-    await eventually(async () => expect(await statusOf(key)).toBe('unauthorized'), { timeoutMs: 1_000 });
+    await eventually(async () => expect(await statusOf(key)).toBe('unauthorized'), { timeoutMs: 10_000 });
   });
 });

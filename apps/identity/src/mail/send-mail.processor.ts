@@ -42,7 +42,7 @@ export class SendMailProcessor extends WorkerHost implements OnApplicationBootst
   }
 
   override process({ data }: Job<MailJob>): Promise<void> {
-    return runJob(data, () => this.send(data.mailId));
+    return runJob('mail', data, () => this.send(data.mailId));
   }
 
   /** Without a listener BullMQ writes to the console. RedisConnections logs the outage. */

@@ -88,7 +88,10 @@ describe('erasure of an organization in identity', () => {
        SELECT $1, $2, groups.id, scim.id FROM groups, scim`,
       [owner.partnerId, orgId, provisioned],
     );
-    await eventually(async () => expect((await entriesOf(orgId)).length).toBeGreaterThan(2));
+    await eventually(async () => {
+      const actions = (await entriesOf(orgId)).map(({ action }) => action).sort();
+      expect(actions).toEqual(['user.invite', 'user.invite', 'user.invite.accepted', 'user.login']);
+    });
     return { orgId, admin, member, invited, provisioned };
   }
   const erase = async (orgId: string) => {

@@ -37,7 +37,7 @@ export class ForgotPasswordProcessor extends WorkerHost {
   override process({ data: { sealed } }: Job<ForgotPasswordJob>): Promise<void> {
     const opened = this.keyRing.open(sealed, FORGOT_PASSWORD_CONTEXT);
     const { email, ...context } = JSON.parse(opened) as ForgotPasswordRequest;
-    return runJob(context, () => this.sendLink(email));
+    return runJob('forgot-password', context, () => this.sendLink(email));
   }
 
   @OnWorkerEvent('failed')

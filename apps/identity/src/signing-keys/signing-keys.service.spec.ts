@@ -170,8 +170,8 @@ describe('SigningKeysService', () => {
     expect(value?.kid).toBe(kid);
     expect(value?.signs).not.toBe(kid);
     for (const replica of replicas) {
-      await eventually(async () => expect(await me(replica, session.bearer)).toBe(401), { timeoutMs: 2_000 });
-      await eventually(async () => expect(await listed(replica)).not.toContain(kid), { timeoutMs: 2_000 });
+      await eventually(async () => expect(await me(replica, session.bearer)).toBe(401), { timeoutMs: 10_000 });
+      await eventually(async () => expect(await listed(replica)).not.toContain(kid), { timeoutMs: 10_000 });
       expect(kidOf((await signIn(replica, email)).bearer)).not.toBe(kid);
     }
     const headers = { 'x-service-csrf': session.cookies.service_csrf_token ?? '' };
@@ -199,7 +199,7 @@ describe('SigningKeysService', () => {
     await age(6);
     const { value } = await withdraw(kidOf(session.bearer));
     expect(value?.signs).toBe(kid);
-    await eventually(async () => expect(await me(replicas[1], session.bearer)).toBe(401), { timeoutMs: 2_000 });
+    await eventually(async () => expect(await me(replicas[1], session.bearer)).toBe(401), { timeoutMs: 10_000 });
     expect(await withdraw('made-up')).toMatchObject({ error: { code: 'not_found' } });
   });
 
@@ -238,7 +238,7 @@ describe('SigningKeysService', () => {
     await first.stop();
     expect(await withdraw('configured-2')).toMatchObject({ error: { code: 'signing_keys_configured' } });
     expect(await withdraw('configured-1')).toMatchObject({ value: { kid: 'configured-1', signs: 'configured-2' } });
-    await eventually(async () => expect(await me(second, byFirst.bearer)).toBe(401), { timeoutMs: 2_000 });
+    await eventually(async () => expect(await me(second, byFirst.bearer)).toBe(401), { timeoutMs: 10_000 });
     await expect(configured([one ?? {}], 'configured-1')).rejects.toThrow('withdrawn');
   });
 });

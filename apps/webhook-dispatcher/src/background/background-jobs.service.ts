@@ -61,7 +61,7 @@ export class BackgroundJobsService {
     this.queue = new Queue(BACKGROUND_QUEUE, producerOptions(this.redis));
     this.worker = new Worker<BackgroundJob, boolean>(
       BACKGROUND_QUEUE,
-      ({ name, data }) => runJob(data, () => this.track(this.handle(name, data.key))),
+      ({ name, data }) => runJob(name, data, () => this.track(this.handle(name, data.key))),
       { prefix: QUEUE_PREFIX, connection: this.redis.duplicate(), concurrency: CONCURRENCY },
     );
     this.worker.on('completed', ({ name, data }, isLeft) => {

@@ -114,9 +114,7 @@ describe('/webhooks/dead-letters', () => {
     expect(receiver.requestsOf(body.delivery.id)[0]?.body).toBe(receiver.received[0]?.body);
     expect((await letters(`?webhookId=${webhookId}`)).data).toEqual([]);
     expect((await cluster.deliveries(webhookId))[0]).toMatchObject({ id: jobId, status: 'failed' });
-    await eventually(async () => {
-      expect(await cluster.waitForAuditActions(webhookId)).toEqual(['webhook.create', 'webhook.dead_letter.retry']);
-    });
+    await cluster.waitForAuditActions(webhookId, ['webhook.create', 'webhook.dead_letter.retry']);
   });
 
   it('returns 202 to one of several concurrent retries and 404 to the others', async () => {
@@ -146,9 +144,7 @@ describe('/webhooks/dead-letters', () => {
     expect(body).toEqual({ success: true });
     await partner.delete(`/dead-letters/${jobId}`).expect(404);
     expect(await cluster.deliveries(webhookId)).toMatchObject([{ id: jobId, status: 'failed' }]);
-    await eventually(async () => {
-      expect(await cluster.waitForAuditActions(webhookId)).toEqual(['webhook.create', 'webhook.dead_letter.delete']);
-    });
+    await cluster.waitForAuditActions(webhookId, ['webhook.create', 'webhook.dead_letter.delete']);
     await partner.post(`/${webhookId}/retry/${jobId}`).expect(202);
   });
 

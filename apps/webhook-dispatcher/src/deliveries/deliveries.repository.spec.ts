@@ -100,7 +100,8 @@ describe('DeliveriesRepository', () => {
   });
 
   it('returns nothing after the last page', async () => {
-    await insert('a');
+    const older = await insert('a');
+    await cluster.rows(`update delivery set created_at = created_at - interval '1 s' where id = $1`, [older]);
     await insert('b');
     expect((await list(1, 1)).rows.map(({ eventId }) => eventId)).toEqual(['b']);
     expect((await list(2, 1)).rows.map(({ eventId }) => eventId)).toEqual(['a']);

@@ -42,9 +42,9 @@ export function schemaMismatches(schema: Schema, value: unknown, schemas: Schema
   }
   if (typeof value !== 'object' || value === null) return [];
   const { properties = {}, required = [] } = schema;
-  const absent = required.filter((key) => !(key in value)).map((key) => `${at}.${key} is absent`);
+  const absent = required.filter((key) => !Object.hasOwn(value, key)).map((key) => `${at}.${key} is absent`);
   const wrong = Object.entries(value).flatMap(([key, inner]) => {
-    const property = properties[key];
+    const property = Object.hasOwn(properties, key) ? properties[key] : undefined; // a key may be "constructor"
     if (property) return deeper(property, inner, `${at}.${key}`);
     return schema.additionalProperties ? [] : [`${at}.${key} is not described`];
   });
