@@ -12,7 +12,7 @@ import { enrollmentKey, must } from '../steps.js';
 import { query } from '../tenancy/tenant-state.js';
 import { killService, untilReady } from './killing.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 /** More than two batches of an erasure. */
 const RECORDS = 1_200;
@@ -91,7 +91,7 @@ describe('the erasure of an organization', () => {
           const sql = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%DELETE FROM ${next} %'`;
           expect((await query(fleet, sql)).length).toBeGreaterThan(0);
         },
-        { timeoutMs: 60_000 },
+        { timeoutMs: 180_000 },
       );
       const { services } = await readFleetStatus();
       const instances = services.find(({ name }) => name === service)?.instances ?? [];
@@ -107,7 +107,7 @@ describe('the erasure of an organization', () => {
           expect(body.status).toBe('finished');
           return body;
         },
-        { timeoutMs: 90_000, everyMs: 500 },
+        { timeoutMs: 180_000, everyMs: 500 },
       );
       expect(report.services.find((part) => part.service === service)?.erased).toEqual(erased);
       expect(report.services.map((part) => part.service).sort()).toEqual([

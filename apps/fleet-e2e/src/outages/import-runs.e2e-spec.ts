@@ -2,7 +2,7 @@ import { connectToFleet, eventually, partnerWithMfa, type ApiClient } from '@rmm
 import { must } from '../steps.js';
 import { killService, signalStore, untilReady } from './killing.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 const BOUNDARY = 'rmm-form';
 
@@ -35,7 +35,7 @@ describe('import runs', () => {
         if (body.state === undefined) throw new Error('no run');
         return body;
       },
-      { timeoutMs: 90_000, everyMs: 500 },
+      { timeoutMs: 180_000, everyMs: 500 },
     );
   const uploaded = async (client: ApiClient, file: string, fields: Record<string, string> = {}) =>
     settled(client, must(await upload(client, file, fields), 202).id);

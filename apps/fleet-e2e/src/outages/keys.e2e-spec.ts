@@ -11,12 +11,12 @@ import { enrollDevice, machine, createApiKey, rateOf } from '../credentials/mach
 import { must } from '../steps.js';
 import { killService, signalStore, untilReady } from './killing.js';
 
-jest.setTimeout(120_000);
+jest.setTimeout(600_000);
 
 /** Caches are not trusted after 30 seconds without the invalidation feed. */
 const CUT_OFF_MS = 31_000;
 /** Slower than the limit of a client's requests per minute. */
-const POLLING = { timeoutMs: 30_000, everyMs: 500 };
+const POLLING = { timeoutMs: 180_000, everyMs: 500 };
 
 describe('API keys during outages', () => {
   const fleet = connectToFleet();
@@ -59,7 +59,7 @@ describe('API keys during outages', () => {
   const usageOf = async (id: string) => must(await client.get(`/api-keys/${id}`), 200).usageCount as number;
   const goesOn = ({ responses }: ReturnType<typeof traffic>) =>
     eventually(() => expect(responses.slice(-20).every(({ status }) => status === 200)).toBe(true), {
-      timeoutMs: 60_000,
+      timeoutMs: 180_000,
     });
 
   it('get 200 or 503 while Redis restarts, and every use is counted', async () => {
@@ -99,10 +99,10 @@ describe('API keys during outages', () => {
     await eventually(async () => must(await client.delete(`/api-keys/${revoked.id}`), 200));
     await untilReady();
     await eventually(async () => expect((await machine(fleet, revoked.key).get(fields)).status).toBe(401), {
-      timeoutMs: 30_000,
+      timeoutMs: 180_000,
     });
     await eventually(async () => expect((await machine(fleet, kept.key).get(fields)).status).toBe(200), {
-      timeoutMs: 30_000,
+      timeoutMs: 180_000,
     });
   });
 
@@ -118,7 +118,7 @@ describe('API keys during outages', () => {
       await signalStore('nats', 'SIGCONT');
     }
     await eventually(async () => expect((await machine(fleet, key).get(fields)).status).toBe(200), {
-      timeoutMs: 60_000,
+      timeoutMs: 180_000,
     });
     // Each request calls credentials, which calls identity: none may be lost to connections from before the outage.
     const fresh = await Promise.all(Array.from({ length: 20 }, () => createApiKey(client, orgId)));

@@ -10,12 +10,17 @@ export async function signalStore(name: Store, signal: NodeJS.Signals): Promise<
   process.kill(store.pid, signal);
 }
 
+/** Returns the process that runs now as a replica of a service. */
+export async function findReplica(name: string, index = 0): Promise<{ pid: number; port: number }> {
+  const { services } = await readFleetStatus();
+  const replica = services.find((service) => service.name === name)?.instances[index];
+  if (!replica?.pid) throw new Error(`The fleet has no ${name}`);
+  return replica;
+}
+
 /** Kills one process of a service. */
 export async function killService(name: string, index = 0): Promise<void> {
-  const { services } = await readFleetStatus();
-  const pid = services.find((service) => service.name === name)?.instances[index]?.pid;
-  if (!pid) throw new Error(`The fleet has no ${name}`);
-  process.kill(pid, 'SIGKILL');
+  process.kill((await findReplica(name, index)).pid, 'SIGKILL');
 }
 
 /** Waits until every service is ready again. */
@@ -25,5 +30,5 @@ export const untilReady = (): Promise<void> =>
       const { state } = (await readFleetStatus()) as FleetHandle & { state: string };
       if (state !== 'ready') throw new Error(`the fleet is ${state}`);
     },
-    { timeoutMs: 60_000 },
+    { timeoutMs: 180_000 },
   );

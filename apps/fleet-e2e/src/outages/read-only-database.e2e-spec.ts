@@ -7,7 +7,7 @@ import { eventsFor, WebhookTenants } from '../webhooks/webhook-tenants.js';
 import { EventPublisher } from './event-publisher.js';
 import { untilReady } from './killing.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 const EVENTS = 4_000;
 const READ_ONLY_MS = 6_000;
@@ -61,7 +61,7 @@ describe('a PostgreSQL that becomes read-only, as after a failover to a standby,
     await published;
     for (const name of ['a', 'b', 'c']) {
       await eventually(() => expect(`${receiver.acceptedBy(name).size} arrived`).toBe(`${EVENTS} arrived`), {
-        timeoutMs: 60_000,
+        timeoutMs: 180_000,
         everyMs: 250,
       });
     }
@@ -71,7 +71,7 @@ describe('a PostgreSQL that becomes read-only, as after a failover to a standby,
           const { deliveryStats } = must(await client.get(`/webhooks/${id}`), 200);
           expect(deliveryStats).toMatchObject({ delivered: EVENTS, pending: 0, retrying: 0, failed: 0 });
         },
-        { timeoutMs: 30_000, everyMs: 500 },
+        { timeoutMs: 180_000, everyMs: 500 },
       );
     }
     await untilReady();

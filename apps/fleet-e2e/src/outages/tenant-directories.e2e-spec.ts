@@ -12,7 +12,7 @@ import {
 } from '../tenancy/tenant-state.js';
 import { killService, untilReady } from './killing.js';
 
-jest.setTimeout(180_000);
+jest.setTimeout(600_000);
 
 const STREAMS = ['RMM_EVENTS', 'RMM_INTERNAL', 'RMM_AUDIT'];
 /** A change of access takes effect at the latest after this time, or the service refuses. */
@@ -97,7 +97,7 @@ describe('tenant directories during outages', () => {
         const sql = 'SELECT count(*)::int AS count FROM identity.outbox';
         expect((await query<{ count: number }>(fleet, sql))[0].count).toBe(0);
       },
-      { timeoutMs: 90_000 },
+      { timeoutMs: 180_000 },
     );
   });
 

@@ -6,7 +6,7 @@ import { BehavingReceiver } from '../webhooks/behaving-receiver.js';
 import { eventsFor, WebhookTenants, type WebhookTenant } from '../webhooks/webhook-tenants.js';
 import { EventPublisher, type PublishedEvent } from './event-publisher.js';
 
-jest.setTimeout(300_000);
+jest.setTimeout(600_000);
 
 const PARTNERS = 4;
 const LARGE = 'x'.repeat(240_000);
@@ -88,7 +88,7 @@ describe('events arrive at quiet tenants', () => {
         const { deliveryStats } = must(await client.get(`/webhooks/${webhookIds[0]}`), 200);
         expect(deliveryStats.retrying).toBeGreaterThan(0);
       },
-      { timeoutMs: 20_000, everyMs: 500 },
+      { timeoutMs: 60_000, everyMs: 500 },
     );
     await quietRounds(quiet);
   });

@@ -1,4 +1,3 @@
-import { connect, headers } from 'nats';
 import { randomUUID } from 'node:crypto';
 import {
   ApiClient,
@@ -12,6 +11,7 @@ import {
 import { schemaMismatches, type Schemas } from '@rmm/testing/openapi';
 import { createPartnerKey } from '../credentials/machines.js';
 import { enrollmentKey, must } from '../steps.js';
+import { publishRecords } from './publish-records.js';
 
 const SCOPES = {
   organizations: 'organizations:read',
@@ -53,21 +53,6 @@ describe('the partner interface', () => {
     return machine;
   }
 
-  async function publish(records: Record<string, unknown>[]): Promise<void> {
-    const { host, username, password } = new URL(fleet.natsUrl);
-    const connection = await connect({ servers: host, user: username, pass: password });
-    try {
-      for (const record of records) {
-        const sent = headers();
-        sent.set('Nats-Msg-Id', String(record['messageId']));
-        const subject = `rmm.records.${String(record['resource'])}.upsert`;
-        await connection.jetstream().publish(subject, JSON.stringify(record), { headers: sent });
-      }
-    } finally {
-      await connection.close();
-    }
-  }
-
   async function readAll(machine: ApiClient, path: string): Promise<Record<string, unknown>[]> {
     const records: Record<string, unknown>[] = [];
     for (let cursor: string | null = ''; cursor !== null;) {
@@ -105,7 +90,8 @@ describe('the partner interface', () => {
     const script = { name: 'Disk space', osTypes: ['linux'], language: 'bash', content: 'df -h' };
     must(await client.post('/scripts', { ...script, availability: 'partner' }), 201);
     const common = { schemaVersion: 1, partnerId, updatedAt: new Date().toISOString() };
-    await publish(
+    await publishRecords(
+      fleet,
       Object.entries(PUBLISHED).map(([resource, record]) => ({
         ...{ ...common, messageId: randomUUID(), id: randomUUID(), orgId, resource, record },
       })),
@@ -156,13 +142,13 @@ describe('the partner interface', () => {
       ...{ schemaVersion: 1, messageId: randomUUID(), resource: 'automations', id: randomUUID(), partnerId, orgId },
       ...{ updatedAt: new Date().toISOString(), record: PUBLISHED['automations'] },
     };
-    await publish([message]);
+    await publishRecords(fleet, [message]);
     await eventually(async () => expect(await readAll(machine, 'automations')).toHaveLength(1));
     const { snapshotAt } = must(await machine.get('/partner-api/automations'), 200);
     const since = `automations?updatedSince=${encodeURIComponent(snapshotAt as string)}`;
     expect(await readAll(machine, since)).toEqual([]);
     const updatedAt = new Date(Date.now() + 1_000).toISOString();
-    await publish([
+    await publishRecords(fleet, [
       { ...message, messageId: randomUUID(), updatedAt: message.updatedAt, record: { name: 'Older', enabled: true } },
       { ...message, messageId: randomUUID(), updatedAt, record: { name: 'Newer', enabled: false } },
     ]);
