@@ -67,6 +67,19 @@ describe('the network policies of the chart', { skip }, () => {
     }
   });
 
+  it('let the services send traces to the collector where there is one, and are refused while its place is unknown', () => {
+    const toCollector = (variant, name) =>
+      policyOf(name, rendered[variant]).spec.egress.filter(({ ports }) => ports.some(({ port }) => port === 4318));
+    for (const name of names) {
+      assert.deepEqual(toCollector('production', name), [], name);
+      const [{ to }, ...others] = toCollector('extras', name);
+      assert.deepEqual([Object.values(to[0].namespaceSelector.matchLabels), others], [['monitoring'], []], name);
+      const { OTEL_TRACES_SAMPLER_ARG: ratio } = environmentOf(find(rendered.extras, 'Deployment', `rmm-${name}`));
+      assert.equal(ratio.value, '0.05');
+    }
+    assert.match(refusalOf({ config: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' } }), /collector\.to/);
+  });
+
   it('let services call each other as they do, on both sides', () => {
     const calls = names.flatMap((caller) =>
       names.filter((called) => called !== caller && mayCall(caller, called)).map((called) => `${caller} → ${called}`),

@@ -182,6 +182,7 @@ const linesBelow = (dir, keep = (file) => /\.(ts|mts|mjs|js)$/.test(file) && !is
   const files = [...filesBelow(path.join(root, dir))].filter(keep);
   return { files: files.length, lines: sum(files.map((file) => lineCount(fs.readFileSync(file, 'utf8')))) };
 };
+const toolLines = (keep) => shown(linesBelow('tools', (file) => isCode(file) && keep(slashed(file))));
 const shown = ({ files, lines }) => `${lines} in ${files} files`;
 
 function commitSubjects() {
@@ -198,7 +199,10 @@ function commitSubjects() {
 
 const dependencies = product.flatMap((one) => one.dependencies);
 const apiKey = createApiKeyPath();
-const notLauncher = /^tools\/(agent-simulator|bench|checks|eslint)\//;
+/** Returns whether `./fleet` runs a file to start, stop or test a fleet; the doctor and the scripts of API documents are apart. */
+const isLauncher = (file) => /^tools\/(fleet\.mjs|src\/)/.test(file) && !isDoctor(file);
+const isDoctor = (file) => /^tools\/src\/(doctor\/|commands\/doctor)/.test(file);
+const isCode = (file) => /\.(ts|mts|mjs|js)$/.test(file) && !isSpec(file);
 const rows = [
   ['Files, lines (apps and libs)', shown({ files: product.length, lines: sum(product.map((one) => one.lines)) })],
   ['Function lines, median / p90 / max', spread(product.flatMap((one) => one.functions))],
@@ -239,15 +243,8 @@ const rows = [
       lines: sum(within('libs/service-kit/').map((one) => one.lines)),
     }),
   ],
-  [
-    'Launcher (`tools` without benchmarks, checks, lint rules and agent simulator)',
-    shown(
-      linesBelow(
-        'tools',
-        (file) => /\.(ts|mts|mjs|js)$/.test(file) && !isSpec(file) && !notLauncher.test(slashed(file)),
-      ),
-    ),
-  ],
+  ['Launcher (`tools/fleet.mjs` and `tools/src` without the doctor)', toolLines(isLauncher)],
+  ['`./fleet doctor`', toolLines(isDoctor)],
   ['`tools` without specs', shown(linesBelow('tools'))],
   ['Benchmarks', shown(linesBelow(fs.existsSync(path.join(root, 'bench')) ? 'bench' : 'tools/bench'))],
   ['`third_party`', shown(linesBelow('third_party', (file) => EXTENSIONS.test(file)))],

@@ -24,8 +24,8 @@ const NEEDED_BY_SOME = {
 /** Listed for all, read by those that verify a token by identity's published keys. */
 const WITHOUT_JWKS = ['identity: JWKS_URL', 'partner-gateway: JWKS_URL'];
 const ONLY_CREDENTIALS = ['provisioning: ENROLLMENT_KEY_DEFAULT_TTL_MINUTES'];
-/** BIND_ADDRESS: a container opens its port on all interfaces. MIGRATIONS_DATABASE_URL: for the migrations only. */
-const NOT_HANDED_ON = ['BIND_ADDRESS', 'MIGRATIONS_DATABASE_URL'];
+/** BIND_ADDRESS: a container opens its port on all interfaces. MIGRATIONS_DATABASE_URL: for the migrations only. DIRECT_WORKER_DATABASE_URL: there is no pooler. */
+const NOT_HANDED_ON = ['BIND_ADDRESS', 'MIGRATIONS_DATABASE_URL', 'DIRECT_WORKER_DATABASE_URL'];
 const migrationNames = serviceNames.map((name) => `${name}-migrations`);
 const schemaOf = (name) => name.replaceAll('-', '_');
 const prefixOf = (name) => schemaOf(name).toUpperCase();
@@ -52,11 +52,13 @@ describe('docker-compose.yml', () => {
     assert.deepEqual(started.sort(), expected.sort());
   });
 
-  it('starts a mail catcher, Prometheus and Grafana by profile, in fixed versions', () => {
+  it('starts a mail catcher, Prometheus, a collector of traces and Grafana by profile, in fixed versions', () => {
     const optional = Object.entries(compose.services).filter(([, { profiles }]) => profiles);
     assert.deepEqual(Object.fromEntries(optional.map(([name, { profiles }]) => [name, profiles])), {
       mailpit: ['mail'],
       prometheus: ['observability'],
+      'otel-collector': ['observability'],
+      tempo: ['observability'],
       grafana: ['observability'],
     });
     for (const [name, { image }] of optional) assert.match(image, /:v?\d+\.\d+(\.\d+)?$/, name);
@@ -83,8 +85,9 @@ describe('docker-compose.yml', () => {
   });
 
   it('has a health check for everything that stays', () => {
+    const without = ['streams', ...migrationNames, 'otel-collector', 'tempo']; // the images of the last two have no shell
     for (const [name, { healthcheck }] of Object.entries(compose.services)) {
-      if (name !== 'streams' && !migrationNames.includes(name)) assert.ok(healthcheck?.test?.length > 1, name);
+      if (!without.includes(name)) assert.ok(healthcheck?.test?.length > 1, name);
     }
   });
 

@@ -48,6 +48,7 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
   command('up', 'install, build, start the stores and all services')
     .option('-d, --detach', 'return when the fleet is ready and leave it running')
     .option('--local-receivers', 'allow webhooks to addresses of this machine')
+    .option('--pooler', 'reach PostgreSQL through a private PgBouncer in transaction mode')
     .option('--replicas <service=n,...>', 'run several instances of a service', parseReplicas, {})
     .action(exitCodeOf(up));
   command('down', 'stop everything').action(exitCodeOf(down));

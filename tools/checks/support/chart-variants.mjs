@@ -19,6 +19,8 @@ export const exposed = (kind) => ({ exposure: { kind, host: 'rmm.example', gatew
 const ALL_EXTRAS = {
   image: { pullSecrets: ['registry'] },
   storesCa: { existingSecret: 'stores-ca' },
+  config: { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector.monitoring:4318', OTEL_TRACES_SAMPLER_ARG: '0.05' },
+  collector: { to: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }] },
   networkPolicy: { clusterCidrs: ['203.113.0.0/16', '2a00:1450::/32'] },
   exposure: { className: 'nginx', tlsSecret: 'rmm-tls', annotations: { note: 'yes' } },
   monitoring: { serviceMonitor: { labels: { release: 'p' } }, prometheusRule: { labels: { release: 'p' } } },

@@ -111,5 +111,5 @@ function bucketsOf(series) {
   const text = sources().find((one) => one.includes(`'${name}'`)) ?? '';
   const inline = /buckets: (?:\[([^\]]*)\]|(\w+))/.exec(text.slice(text.indexOf(`'${name}'`)));
   const listed = inline?.[1] ?? new RegExp(`${inline?.[2]} = \\[([^\\]]*)\\]`).exec(text)?.[1] ?? '';
-  return listed.split(',').map((bound) => String(Number(bound.trim())));
+  return [...listed.split(',').map((bound) => String(Number(bound.trim()))), '+Inf'];
 }

@@ -20,6 +20,7 @@ import { printSummary } from './status.js';
 export interface UpOptions {
   detach?: boolean;
   localReceivers?: boolean;
+  pooler?: boolean;
   replicas: Record<string, number>;
 }
 

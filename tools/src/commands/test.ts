@@ -1,3 +1,4 @@
+import getPort from 'get-port';
 import fs from 'node:fs';
 import path from 'node:path';
 import { bold, dim, FleetError, green, red, say } from '../console.js';
@@ -105,6 +106,7 @@ const launcher: Part = async ({ dir, group }) => {
 
 const LAUNCHER = path.join(ROOT, 'tools/fleet.mjs');
 const OUTAGES = '/src/outages/';
+const POOLER = '/src/pooler/';
 const FUZZ = '/src/fuzz/';
 
 const TWO_REPLICAS = ['--replicas', SERVICE_NAMES.map((service) => `${service}=2`).join(',')];
@@ -114,19 +116,35 @@ const sum = (counts: readonly number[]): number => counts.reduce((total, count) 
 /** Returns the Jest option that runs the specs of one folder only. */
 const only = (folder: string): string[] => ['--testPathIgnorePatterns', `^(?!.*${folder})`, '--maxWorkers=1'];
 
-/** Runs the end-to-end specs against a fleet of their own; those that stop its processes run last, in two fleets. */
+/** Runs the end-to-end specs against a fleet of their own; then those that stop its processes, in two fleets; then the one that starts its own. */
 const e2e: Part = async (context) => {
-  const fleet = await startFleet(context, 'fleet', TWO_REPLICAS);
+  const fleet = await startFleet(context, 'fleet', TWO_REPLICAS, await tracing());
   const config = ['-c', 'apps/fleet-e2e/jest.config.mjs', '--passWithNoTests', ...context.jestArgs];
-  const first = await runJest(context, 'e2e', [...config, '--testPathIgnorePatterns', `${OUTAGES}|${FUZZ}`], fleet);
+  const first = await runJest(
+    context,
+    'e2e',
+    [...config, '--testPathIgnorePatterns', `${OUTAGES}|${POOLER}|${FUZZ}`],
+    fleet,
+  );
   const fleets = [fleet, await startFleet(context, 'second-fleet', TWO_REPLICAS)];
   const outages = fleets.map((env, index) => {
     const shard = `--shard=${index + 1}/${fleets.length}`;
     return runJest(context, `outages-${index}`, [...config, ...only(OUTAGES), shard], env);
   });
   const results = [first, ...(await Promise.all(outages))];
+  results.push(await runJest(context, 'pooler', [...config, ...only(POOLER)], fleet));
   return { passed: sum(results.map(({ passed }) => passed)), failed: sum(results.map(({ failed }) => failed)) };
 };
+
+/** Returns variables that record every trace, for a collector that a spec starts; the other fleets record none. */
+async function tracing(): Promise<Record<string, string>> {
+  const port = await getPort({ host: '127.0.0.1' });
+  return {
+    OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
+    OTEL_TRACES_SAMPLER_ARG: '1',
+    WEBHOOK_SEND_TRACEPARENT: 'true',
+  };
+}
 
 /** Sends mutated requests to a fleet of its own: rate limits would refuse most of them before a handler reads them. */
 const fuzz: Part = async (context) => {
@@ -139,11 +157,21 @@ const fuzz: Part = async (context) => {
 async function startFleet({ dir, group }: TestContext, name: string, options: readonly string[], configuration = {}) {
   const own = { FLEET_DATA_DIR: path.join(dir, name), FLEET_TOOLS_DIR: TOOLS_DIR, FLEET_PORT: '18080' };
   const privateStores = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '' };
-  const shared = { DEVICE_OFFLINE_AFTER_SECONDS: '60', AGENT_RELEASE_DIR: path.join(ROOT, 'apps/fleet-e2e/agents') };
-  const env = { ...own, ...privateStores, ...shared, FLEET_STATUS: path.join(dir, `${name}-status.json`) };
+  const shared = {
+    DEVICE_OFFLINE_AFTER_SECONDS: '60',
+    SHUTDOWN_DELAY_SECONDS: '2', // readiness is asked before each request of a rolling restart
+    AGENT_RELEASE_DIR: path.join(ROOT, 'apps/fleet-e2e/agents'),
+  };
+  const env = {
+    ...own,
+    ...privateStores,
+    ...shared,
+    ...configuration,
+    FLEET_STATUS: path.join(dir, `${name}-status.json`),
+  };
   const logFile = path.join(dir, `${name}.log`);
   const args = [LAUNCHER, 'up', '--local-receivers', ...options];
-  const upEnv = { ...process.env, ...env, ...configuration, FLEET_ENDS_WITH_PARENT: '1' };
+  const upEnv = { ...process.env, ...env, FLEET_ENDS_WITH_PARENT: '1' };
   const fleet = group.start({ name, command: process.execPath, args, cwd: ROOT, env: upEnv, logFile });
   const isSettled = async () => {
     const { failed, stdout } = await run(process.execPath, [LAUNCHER, 'status', '--json'], { env, reject: false });

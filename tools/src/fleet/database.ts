@@ -41,6 +41,32 @@ export async function prepareDatabase(adminUrl: string, passwords: Record<string
   return database;
 }
 
+/** Settings that a service cannot ask a pooler for; it checks at its start that its sessions have them. */
+const POOLED_DEFAULTS = {
+  timezone: 'UTC',
+  statement_timeout: '10s',
+  lock_timeout: '5s',
+  idle_in_transaction_session_timeout: '30s',
+};
+const DISPATCHER_WORKER_DEFAULTS = {
+  enable_seqscan: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+  jit: 'off',
+};
+
+/** Sets the defaults of the logins that go through a pooler in transaction mode. */
+export async function setPooledDefaults({ url }: FleetDatabase): Promise<void> {
+  const statements = LOGINS.filter(({ role }) => role !== 'owner').flatMap(({ login, schema, service, role }) => {
+    const own = service === 'webhook-dispatcher' && role === 'worker' ? DISPATCHER_WORKER_DEFAULTS : {};
+    const settings = { search_path: schema, ...POOLED_DEFAULTS, ...own };
+    return Object.entries(settings).map(
+      ([name, value]) => `ALTER ROLE ${login} IN DATABASE ${DATABASE} SET ${name} = '${value}'`,
+    );
+  });
+  await withPostgres(url, (client) => client.query(statements.join(';\n')));
+}
+
 /** Returns the addresses of the database for the administrator and for the logins of each service. */
 export function fleetDatabase(adminUrl: string, passwords: Record<string, string>) {
   const urlFor = (login?: string, password?: string): string => {

@@ -8,9 +8,10 @@ import { ProcessGroup } from '../processes/process-group.js';
 import { identify } from '../processes/process-record.js';
 import { build, run, settleAll } from '../processes/run.js';
 import type { Supervision } from '../processes/supervised-process.js';
+import { startPgBouncer } from '../stores/pgbouncer.js';
 import type { Store } from '../stores/store.js';
 import { openStores } from '../stores/stores.js';
-import { prepareDatabase } from './database.js';
+import { prepareDatabase, setPooledDefaults } from './database.js';
 import { startLogRotation } from './logs.js';
 import { environmentOf, loadSecrets, natsUsers } from './service-environment.js';
 import { createInstances, describeServices, hasReplacedApps, type ServiceInstance } from './services.js';
@@ -35,7 +36,9 @@ export class Launcher {
   private readonly servers: { close(): Promise<void> }[] = [];
   closing: Promise<void> | null = null;
 
-  constructor(private readonly options: { replicas: Record<string, number>; localReceivers?: boolean }) {}
+  constructor(
+    private readonly options: { replicas: Record<string, number>; localReceivers?: boolean; pooler?: boolean },
+  ) {}
 
   async start(): Promise<FleetSummary> {
     const requestedPort = readPort();
@@ -56,8 +59,10 @@ export class Launcher {
     const external = Object.values<Store>({ ...stores }).filter(({ isPrivate }) => !isPrivate);
     this.state.externalStores = external.map(({ url }) => new URL(url).host);
     const database = await prepareDatabase(stores.postgres.url, secrets.database);
+    const pooler = this.options.pooler ? await startPgBouncer(context, database) : null;
+    if (pooler) await setPooledDefaults(database);
     this.instances = await createInstances(supervision, this.options.replicas, ports, (service) =>
-      environmentOf(service, { secrets, stores, database, portOf: (name) => ports[name] ?? 0 }),
+      environmentOf(service, { secrets, stores, database, pooler, portOf: (name) => ports[name] ?? 0 }),
     );
     const edge = await startEdge(this.instances, requestedPort ?? ports['edge'] ?? 8080);
     const mailbox = await startMailbox(MAILBOX_DIR, ports['mailbox'] ?? 8025);
@@ -77,6 +82,7 @@ export class Launcher {
       databaseUrl: database.url,
       redisUrl: stores.redis.url,
       natsUrl: stores.nats.url,
+      ...(pooler && { poolerUrl: pooler.url }),
       admin: { email: secrets.adminEmail, password: secrets.adminPassword },
       localReceivers: areLocalReceiversAllowed(),
       logs: path.relative(process.cwd(), LOG_DIR),

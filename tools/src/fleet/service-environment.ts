@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { MAILBOX_DIR, readJson, ROOT, SECRETS_FILE, writeAtomically } from '../paths.js';
+import type { Store } from '../stores/store.js';
 import type { Stores } from '../stores/stores.js';
 import type { FleetDatabase } from './database.js';
 import { SERVICE_NAMES, type ServiceName, SERVICES } from './services.js';
@@ -8,7 +9,7 @@ import { areLocalReceiversAllowed } from './state.js';
 
 /** Variables that the launcher sets, and npm's own; none of these is passed on from the shell. */
 const RESERVED =
-  /^((npm|FLEET|TEST)_.*|PORT|BIND_ADDRESS|((MIGRATIONS_|WORKER_)?DATABASE|REDIS|NATS(_ADMIN)?)_URL|BOOTSTRAP_ADMIN_(EMAIL|PASSWORD)|OUTBOUND_EXTRA_ALLOWED_CIDRS)$/;
+  /^((npm|FLEET|TEST)_.*|PORT|BIND_ADDRESS|((MIGRATIONS_|(DIRECT_)?WORKER_)?DATABASE|REDIS|NATS(_ADMIN)?)_URL|BOOTSTRAP_ADMIN_(EMAIL|PASSWORD)|OUTBOUND_EXTRA_ALLOWED_CIDRS)$/;
 
 export type FleetSecrets = ReturnType<typeof createSecrets>;
 
@@ -16,6 +17,8 @@ export interface EnvironmentContext {
   secrets: FleetSecrets;
   stores: Stores;
   database: FleetDatabase;
+  /** PgBouncer, which the services go through. */
+  pooler?: Store | null;
   portOf: (server: ServiceName | 'edge') => number;
 }
 
@@ -53,8 +56,9 @@ export function natsUsers({ nats }: FleetSecrets): object[] {
 
 /** Returns the environment of one service. Variables of the shell override the defaults, not the addresses. */
 export function environmentOf(service: ServiceName, context: EnvironmentContext): Record<string, string | undefined> {
-  const { secrets, stores, database, portOf } = context;
+  const { secrets, stores, database, pooler, portOf } = context;
   const urls = database.urlsOf(service);
+  const pooled = (url: string) => (pooler ? through(pooler, url) : url);
   const natsLogin = stores.nats.isPrivate ? { username: service, password: secrets.nats[service] } : {};
   // Browsers use one name for API and pages: their cookies belong to it, and passkeys need a name instead of an address.
   const publicUrl = `http://localhost:${portOf('edge')}`;
@@ -69,14 +73,19 @@ export function environmentOf(service: ServiceName, context: EnvironmentContext)
     SECRETS_ACTIVE_KID: secrets.keyId,
     ...defaultsOf(service, context),
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !RESERVED.test(name))),
-    DATABASE_URL: urls.service,
+    DATABASE_URL: pooled(urls.service),
     MIGRATIONS_DATABASE_URL: urls.owner,
-    WORKER_DATABASE_URL: urls.worker,
+    WORKER_DATABASE_URL: pooled(urls.worker),
+    ...(pooler && { DIRECT_WORKER_DATABASE_URL: urls.worker }),
     REDIS_URL: stores.redis.url,
     NATS_URL: String(Object.assign(new URL(stores.nats.url), natsLogin)),
     BIND_ADDRESS: '127.0.0.1',
   };
 }
+
+/** Returns the address of the same database and login by way of the pooler. */
+const through = (pooler: Store, url: string): string =>
+  String(Object.assign(new URL(url), { host: new URL(pooler.url).host }));
 
 function defaultsOf(service: ServiceName, { secrets, portOf }: EnvironmentContext): Record<string, string> {
   const jwks = { JWKS_URL: `http://127.0.0.1:${portOf('identity')}/api/v1/auth/.well-known/jwks.json` };

@@ -15,6 +15,8 @@ import type { ServiceStatus } from './services.js';
 type Url = 'accountUrl' | 'baseUrl' | 'docsUrl' | 'mailboxUrl' | 'databaseUrl' | 'redisUrl' | 'natsUrl';
 
 export interface FleetSummary extends Record<Url, string> {
+  /** The console of PgBouncer, when the services go through it. */
+  poolerUrl?: string;
   admin: { email: string; password: string };
   localReceivers: boolean;
   logs: string;
