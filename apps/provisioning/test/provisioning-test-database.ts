@@ -50,8 +50,9 @@ export class ProvisioningTestDatabase {
     await this.stores.stop();
   }
 
+  /** Gives an organization without a slug one that never reads as a numbered `acme`, as eight digits would. */
   async createOrganization(partnerId: string, values: { name?: string; slug?: string; status?: string } = {}) {
-    const { name = 'Acme', slug = `acme-${randomUUID().slice(0, 8)}`, status = 'active' } = values;
+    const { name = 'Acme', slug = `acme-x${randomUUID().slice(0, 8)}`, status = 'active' } = values;
     return this.insert('organization', { partner_id: partnerId, name, name_key: name.toLowerCase(), slug, status });
   }
 

@@ -5,6 +5,7 @@ import { bold, dim, FleetError, green, red, say } from '../console.js';
 import { SERVICE_NAMES } from '../fleet/services.js';
 import { readJson, ROOT, TOOLS_DIR } from '../paths.js';
 import { tailOf } from '../processes/process-group.js';
+import { stopProcess } from '../processes/process-record.js';
 import { build, onSignal, poll, run } from '../processes/run.js';
 import { createTemporaryGroup, startThrowawayStores, type TemporaryGroup } from '../stores/stores.js';
 
@@ -111,28 +112,34 @@ const FUZZ = '/src/fuzz/';
 
 const TWO_REPLICAS = ['--replicas', SERVICE_NAMES.map((service) => `${service}=2`).join(',')];
 
+/** A busy machine takes minutes; a fleet that fails to start is noticed at once. */
+const FLEET_START_MS = 600_000;
+/** A fleet stops its own processes first. */
+const FLEET_STOP_MS = 60_000;
+
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
 
 /** Returns the Jest option that runs the specs of one folder only. */
 const only = (folder: string): string[] => ['--testPathIgnorePatterns', `^(?!.*${folder})`, '--maxWorkers=1'];
 
-/** Runs the end-to-end specs against a fleet of their own; then those that stop its processes, in two fleets; then the one that starts its own. */
+/**
+ * Runs the end-to-end specs against a fleet of their own, then those that stop its processes, in two fleets. The spec that
+ * starts a fleet itself runs when these have ended, since three fleets at once keep a small machine from starting the third.
+ */
 const e2e: Part = async (context) => {
   const fleet = await startFleet(context, 'fleet', TWO_REPLICAS, await tracing());
   const config = ['-c', 'apps/fleet-e2e/jest.config.mjs', '--passWithNoTests', ...context.jestArgs];
-  const first = await runJest(
-    context,
-    'e2e',
-    [...config, '--testPathIgnorePatterns', `${OUTAGES}|${POOLER}|${FUZZ}`],
-    fleet,
-  );
+  const common = [...config, '--testPathIgnorePatterns', `${OUTAGES}|${POOLER}|${FUZZ}`];
+  const results = [await runJest(context, 'e2e', common, fleet.env)];
   const fleets = [fleet, await startFleet(context, 'second-fleet', TWO_REPLICAS)];
-  const outages = fleets.map((env, index) => {
+  const outages = fleets.map(async (each, index) => {
     const shard = `--shard=${index + 1}/${fleets.length}`;
-    return runJest(context, `outages-${index}`, [...config, ...only(OUTAGES), shard], env);
+    const result = await runJest(context, `outages-${index}`, [...config, ...only(OUTAGES), shard], each.env);
+    await each.stop();
+    return result;
   });
-  const results = [first, ...(await Promise.all(outages))];
-  results.push(await runJest(context, 'pooler', [...config, ...only(POOLER)], fleet));
+  results.push(...(await Promise.all(outages)));
+  results.push(await runJest(context, 'pooler', [...config, ...only(POOLER)], ownFleets()));
   return { passed: sum(results.map(({ passed }) => passed)), failed: sum(results.map(({ failed }) => failed)) };
 };
 
@@ -148,13 +155,29 @@ async function tracing(): Promise<Record<string, string>> {
 
 /** Sends mutated requests to a fleet of its own: rate limits would refuse most of them before a handler reads them. */
 const fuzz: Part = async (context) => {
-  const env = await startFleet(context, 'fuzz', [], { RATE_LIMITS_ENABLED: 'false' });
+  const fleet = await startFleet(context, 'fuzz', [], { RATE_LIMITS_ENABLED: 'false' });
   const args = ['-c', 'apps/fleet-e2e/jest.config.mjs', ...context.jestArgs, ...only(FUZZ)];
-  return runJest(context, 'fuzz-report', args, env);
+  const result = await runJest(context, 'fuzz-report', args, fleet.env);
+  await fleet.stop();
+  return result;
 };
 
-/** Starts a fleet that ends with the group, with the shortest wait that is allowed. @returns the variables of its specs */
-async function startFleet({ dir, group }: TestContext, name: string, options: readonly string[], configuration = {}) {
+/** Variables of specs that start a fleet of their own. */
+const ownFleets = (): NodeJS.ProcessEnv => ({ FLEET_TOOLS_DIR: TOOLS_DIR });
+
+interface TestFleet {
+  /** Variables of its specs. */
+  env: NodeJS.ProcessEnv;
+  stop(): Promise<void>;
+}
+
+/** Starts a fleet that ends with the group at the latest, with the shortest wait that is allowed. */
+async function startFleet(
+  { dir, group }: TestContext,
+  name: string,
+  options: readonly string[],
+  configuration = {},
+): Promise<TestFleet> {
   const own = { FLEET_DATA_DIR: path.join(dir, name), FLEET_TOOLS_DIR: TOOLS_DIR, FLEET_PORT: '18080' };
   const privateStores = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '' };
   const shared = {
@@ -178,8 +201,8 @@ async function startFleet({ dir, group }: TestContext, name: string, options: re
     if (!failed) fs.writeFileSync(env.FLEET_STATUS, stdout, { mode: 0o600 });
     return !failed || fleet.ending !== null;
   };
-  await poll(isSettled, { timeoutMs: 180_000, everyMs: 250 });
-  if (fs.existsSync(env.FLEET_STATUS)) return env;
+  await poll(isSettled, { timeoutMs: FLEET_START_MS, everyMs: 250 });
+  if (fs.existsSync(env.FLEET_STATUS)) return { env, stop: () => stopProcess(fleet.record, FLEET_STOP_MS) };
   throw new FleetError(`The fleet for the end-to-end specs did not start:\n${tailOf(logFile, 40)}`);
 }
 
@@ -191,7 +214,7 @@ export const PART_NAMES = Object.keys(PARTS);
 export async function test(names: readonly string[], jestArgs: readonly string[]): Promise<number> {
   const { parts, projects } = select(names);
   const context: TestContext = { ...createTemporaryGroup(), projects, jestArgs };
-  const clean = () => context.group.release(60_000); // a fleet under test stops its own processes first
+  const clean = () => context.group.release(FLEET_STOP_MS);
   onSignal(clean);
   const total = { passed: 0, failed: 0 };
   const summary: string[] = [];

@@ -15,7 +15,8 @@ export interface Supervision {
 const RESTART_DELAYS_MS = [200, 1_000, 2_000, 5_000, 15_000];
 /** A process that ran this long before it ended is restarted with the shortest delay again. */
 const STABLE_AFTER_MS = 60_000;
-const READY_TIMEOUT_MS = 90_000;
+/** Only a process that hangs reaches it: one that ends is noticed at once, and a start on a busy machine may take minutes. */
+const READY_TIMEOUT_MS = 300_000;
 const STOP_GRACE_MS = 25_000;
 
 /** One process that is restarted with growing delays when it ends by itself. */

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { eventually, readFleetStatus, type FleetHandle } from '@rmm/testing';
@@ -23,7 +23,10 @@ export class OwnFleet {
     const shared = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '', RATE_LIMITS_ENABLED: 'false' };
     const env = { ...process.env, ...own, ...shared, NODE_ENV: 'development' };
     const args = [resolve('tools/fleet.mjs'), 'up', '--local-receivers', ...options];
-    const launcher = spawn(process.execPath, args, { env, stdio: 'ignore' });
+    const output = join(dir, 'launcher.log');
+    const log = await open(output, 'a');
+    const launcher = spawn(process.execPath, args, { env, stdio: ['ignore', log.fd, log.fd] });
+    await log.close();
     const isReady = async () => {
       if (launcher.exitCode !== null) return null;
       const handle = (await readFleetStatus(env)) as FleetHandle & { state: string };
@@ -31,9 +34,10 @@ export class OwnFleet {
       return handle;
     };
     try {
-      const handle = await eventually(isReady, { timeoutMs: 300_000, everyMs: 500 });
+      const handle = await eventually(isReady, { timeoutMs: 400_000, everyMs: 500 });
       if (handle) return new OwnFleet(handle, launcher, env, dir);
-      throw new Error(`./fleet up ${options.join(' ')} has ended with ${launcher.exitCode}`);
+      const printed = await readFile(output, 'utf8');
+      throw new Error(`./fleet up ${options.join(' ')} has ended with ${launcher.exitCode}:\n${printed.slice(-4_000)}`);
     } catch (error) {
       await stop(launcher, dir);
       throw error;
