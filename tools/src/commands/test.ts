@@ -182,7 +182,7 @@ async function startFleet(
   const privateStores = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '' };
   const shared = {
     DEVICE_OFFLINE_AFTER_SECONDS: '60',
-    SHUTDOWN_DELAY_SECONDS: '2', // readiness is asked before each request of a rolling restart
+    SHUTDOWN_DELAY_SECONDS: '5', // as in production: readiness is asked before each request of a rolling restart
     AGENT_RELEASE_DIR: path.join(ROOT, 'apps/fleet-e2e/agents'),
   };
   const env = {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import {
   ApiClient,
   connectToFleet,
@@ -43,6 +44,9 @@ const isReady = (port: number): Promise<boolean> =>
     request.on('error', () => resolve(false));
   });
 
+/** Returns whether a request was not sent, since the port is closed. */
+const isRefused = (error: unknown): boolean => /ECONNREFUSED/.test(inspect(error));
+
 describe('a rolling restart of all services, one replica after the other', () => {
   const fleet = connectToFleet();
   const portsOf = (name: string) =>
@@ -58,14 +62,18 @@ describe('a rolling restart of all services, one replica after the other', () =>
     await untilReady();
   });
 
-  /** Sends a request to a ready replica, as a balancer does. */
+  /** Sends a request to a ready replica, and to another one when it refuses the connection, as a balancer does. */
   async function send({ service, method, path, credentials, body, status }: Load): Promise<void> {
     const ports = portsOf(service);
     const first = requests++ % ports.length;
     for (const port of [...ports.slice(first), ...ports.slice(0, first)]) {
       if (!(await isReady(port))) continue;
       const client = new ApiClient(`http://127.0.0.1:${port}`, credentials);
-      const response = await client.send(method, path, body?.());
+      const response = await client.send(method, path, body?.()).catch((error: unknown) => {
+        if (isRefused(error)) return null;
+        throw error;
+      });
+      if (!response) continue;
       if (response.status !== status) failures.push({ service, path, status: response.status, body: response.body });
       return;
     }
@@ -74,7 +82,7 @@ describe('a rolling restart of all services, one replica after the other', () =>
 
   async function sendUntilOver(load: Load): Promise<void> {
     while (!isOver) {
-      await send(load).catch((error: unknown) => failures.push({ service: load.service, error: String(error) }));
+      await send(load).catch((error: unknown) => failures.push({ service: load.service, error: inspect(error) }));
       await sleep(PAUSE_MS);
     }
   }
