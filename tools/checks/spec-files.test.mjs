@@ -1,8 +1,9 @@
-// Each service and repository has a spec of its name in its folder (docs/style.md).
+// Each service and repository has a spec of its name in its folder (docs/style.md), and each spec file runs.
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { listSpecGroups } from '../dist/commands/spec-groups.js';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
 const TESTED = /\.(service|repository)\.ts$/;
@@ -41,4 +42,20 @@ test('each exception is a file without a spec', () => {
     [],
     'Remove these exceptions from spec-files.test.mjs',
   );
+});
+
+test('each spec file is in one group, alone when it replaces modules', () => {
+  const groups = Object.values(listSpecGroups());
+  const packages = fs.readdirSync(path.join(ROOT, 'packages')).flatMap((name) =>
+    fs
+      .readdirSync(path.join(ROOT, 'packages', name), { recursive: true })
+      .map((file) => `packages/${name}/${file}`)
+      .filter((file) => file.includes('/src/')),
+  );
+  const specs = [...sources, ...packages].filter((file) => file.endsWith('.spec.ts'));
+  assert.deepEqual(groups.flat().sort(), specs.sort());
+  const replacing = groups.filter((files) =>
+    files.some((file) => fs.readFileSync(path.join(ROOT, file), 'utf8').includes('jest.mock(')),
+  );
+  assert.ok(replacing.length > 0 && replacing.every((files) => files.length === 1), 'a group has a replaced module');
 });

@@ -8,6 +8,7 @@ import { tailOf } from '../processes/process-group.js';
 import { stopProcess } from '../processes/process-record.js';
 import { build, onSignal, poll, run } from '../processes/run.js';
 import { createTemporaryGroup, startThrowawayStores, type TemporaryGroup } from '../stores/stores.js';
+import { GROUPS_DIR, writeSpecGroups } from './spec-groups.js';
 
 interface TestContext extends TemporaryGroup {
   projects: readonly string[];
@@ -62,11 +63,16 @@ const lint = toolPart(
   [['cspell', 'lint', '--no-progress', '--no-summary', '--gitignore', ...CSPELL_CACHE, '.']],
 );
 
-/** Runs the specs of the apps and libs; all spec files share one PostgreSQL server. */
+/** Runs the specs of the apps and libs; all spec files share one PostgreSQL server. With options of Jest each file has its own modules. */
 const unit: Part = async (context) => {
-  const selected = context.projects.length ? ['--selectProjects', ...context.projects] : [];
-  const env = { TEST_STORES: await startThrowawayStores(context, say) };
-  return runJest(context, 'unit', [...context.jestArgs, ...selected], env);
+  const { projects, jestArgs } = context;
+  const env = { TEST_STORES: await startThrowawayStores(context, say), SPEC_GROUPS: GROUPS_DIR };
+  if (jestArgs.length) {
+    return runJest(context, 'unit', [...jestArgs, ...(projects.length ? ['--selectProjects', ...projects] : [])], env);
+  }
+  writeSpecGroups();
+  const selected = projects.map((project) => `/${project}-\\d+\\.spec`);
+  return runJest(context, 'unit', ['-c', 'jest.groups.config.mjs', ...selected], env);
 };
 
 /** Each spec file leaves 200 MB of modules as garbage, which Node collects late on a machine with much memory. */
