@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { FleetError, ignore, say, secondsSinceStart } from '../console.js';
-import { Launcher } from '../fleet/launcher.js';
+import { type FleetOptions, Launcher } from '../fleet/launcher.js';
 import { hasReplacedApps, type ServiceName } from '../fleet/services.js';
 import {
   allowLocalReceivers,
@@ -17,11 +17,8 @@ import { identify, isAlive, stopProcess } from '../processes/process-record.js';
 import { build, onSignal, poll } from '../processes/run.js';
 import { printSummary } from './status.js';
 
-export interface UpOptions {
+export interface UpOptions extends FleetOptions {
   detach?: boolean;
-  localReceivers?: boolean;
-  pooler?: boolean;
-  replicas: Record<string, number>;
 }
 
 export async function up(options: UpOptions): Promise<number | void> {

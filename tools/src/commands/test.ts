@@ -113,7 +113,7 @@ const launcher: Part = async ({ dir, group }) => {
 
 const LAUNCHER = path.join(ROOT, 'tools/fleet.mjs');
 const OUTAGES = '/src/outages/';
-const POOLER = '/src/pooler/';
+const OWN_FLEETS = '/src/own-fleets/';
 const FUZZ = '/src/fuzz/';
 
 const TWO_REPLICAS = ['--replicas', SERVICE_NAMES.map((service) => `${service}=2`).join(',')];
@@ -135,7 +135,7 @@ const only = (folder: string): string[] => ['--testPathIgnorePatterns', `^(?!.*$
 const e2e: Part = async (context) => {
   const fleet = await startFleet(context, 'fleet', TWO_REPLICAS, await tracing());
   const config = ['-c', 'apps/fleet-e2e/jest.config.mjs', '--passWithNoTests', ...context.jestArgs];
-  const common = [...config, '--testPathIgnorePatterns', `${OUTAGES}|${POOLER}|${FUZZ}`];
+  const common = [...config, '--testPathIgnorePatterns', `${OUTAGES}|${OWN_FLEETS}|${FUZZ}`];
   const results = [await runJest(context, 'e2e', common, fleet.env)];
   const fleets = [fleet, await startFleet(context, 'second-fleet', TWO_REPLICAS)];
   const outages = fleets.map(async (each, index) => {
@@ -145,7 +145,7 @@ const e2e: Part = async (context) => {
     return result;
   });
   results.push(...(await Promise.all(outages)));
-  results.push(await runJest(context, 'pooler', [...config, ...only(POOLER)], ownFleets()));
+  results.push(await runJest(context, 'own-fleets', [...config, ...only(OWN_FLEETS)], ownFleets()));
   return { passed: sum(results.map(({ passed }) => passed)), failed: sum(results.map(({ failed }) => failed)) };
 };
 

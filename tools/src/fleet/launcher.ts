@@ -6,7 +6,7 @@ import { startMailbox } from '../mailbox/mailbox.js';
 import { ensureDir, FLEET_DIR, LOG_DIR, MAILBOX_DIR, ROOT } from '../paths.js';
 import { ProcessGroup } from '../processes/process-group.js';
 import { identify } from '../processes/process-record.js';
-import { build, run, settleAll } from '../processes/run.js';
+import { build, poll, run, settleAll } from '../processes/run.js';
 import type { Supervision } from '../processes/supervised-process.js';
 import { startPgBouncer } from '../stores/pgbouncer.js';
 import type { Store } from '../stores/store.js';
@@ -28,6 +28,14 @@ import {
   writeState,
 } from './state.js';
 
+/** Shape of a fleet. */
+export interface FleetOptions {
+  replicas: Record<string, number>;
+  localReceivers?: boolean;
+  pooler?: boolean;
+  natsCluster?: boolean;
+}
+
 /** Starts everything of one fleet in order, and stops it in the opposite order. */
 export class Launcher {
   private readonly state: FleetState = { ...emptyState(), phase: 'starting' };
@@ -36,9 +44,7 @@ export class Launcher {
   private readonly servers: { close(): Promise<void> }[] = [];
   closing: Promise<void> | null = null;
 
-  constructor(
-    private readonly options: { replicas: Record<string, number>; localReceivers?: boolean; pooler?: boolean },
-  ) {}
+  constructor(private readonly options: FleetOptions) {}
 
   async start(): Promise<FleetSummary> {
     const requestedPort = readPort();
@@ -55,7 +61,7 @@ export class Launcher {
 
     const compiled = hasReplacedApps ? Promise.resolve() : build();
     const context = { ...supervision, dir: FLEET_DIR, ports, isThrowaway: false };
-    const [stores] = await settleAll(openStores(context, natsUsers(secrets)), compiled);
+    const [stores] = await settleAll(openStores(context, natsUsers(secrets), this.options.natsCluster), compiled);
     const external = Object.values<Store>({ ...stores }).filter(({ isPrivate }) => !isPrivate);
     this.state.externalStores = external.map(({ url }) => new URL(url).host);
     const database = await prepareDatabase(stores.postgres.url, secrets.database);
@@ -71,7 +77,7 @@ export class Launcher {
     this.save();
     // Services wait for the streams, so both are started together.
     say('starting the services');
-    await settleAll(createStreams(stores.nats.url), ...this.instances.map((instance) => instance.start()));
+    await settleAll(createStreams(stores.nats), ...this.instances.map((instance) => instance.start()));
 
     this.state.phase = 'ready';
     this.state.summary = {
@@ -111,11 +117,15 @@ export class Launcher {
   }
 }
 
-/** Creates the JetStream streams with the one login that may. */
-async function createStreams(natsAdminUrl: string): Promise<void> {
+/** Creates the JetStream streams with the one login that may, on each server; the servers of a cluster may not know each other yet. */
+async function createStreams({ url, otherHosts = [] }: Store): Promise<void> {
   const script = path.join(ROOT, 'libs/messaging/dist/setup-streams.js');
   if (hasReplacedApps && !fs.existsSync(script)) return;
-  await run(process.execPath, [script], { env: { NATS_ADMIN_URL: natsAdminUrl }, timeout: 30_000 });
+  const env = { NATS_ADMIN_URL: url, NATS_STREAM_REPLICAS: String(otherHosts.length + 1) };
+  const create = (reject: boolean) => run(process.execPath, [script], { env, timeout: 30_000, reject });
+  const isCreated = async () => !(await create(false)).failed;
+  if (otherHosts.length && (await poll(isCreated, { timeoutMs: 60_000, everyMs: 500 }))) return;
+  await create(true);
 }
 
 function readPort(): number | null {

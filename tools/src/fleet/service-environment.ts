@@ -78,7 +78,7 @@ export function environmentOf(service: ServiceName, context: EnvironmentContext)
     WORKER_DATABASE_URL: pooled(urls.worker),
     ...(pooler && { DIRECT_WORKER_DATABASE_URL: urls.worker }),
     REDIS_URL: stores.redis.url,
-    NATS_URL: String(Object.assign(new URL(stores.nats.url), natsLogin)),
+    NATS_URL: [Object.assign(new URL(stores.nats.url), natsLogin), ...(stores.nats.otherHosts ?? [])].join(),
     BIND_ADDRESS: '127.0.0.1',
   };
 }

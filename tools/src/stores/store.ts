@@ -11,6 +11,8 @@ import type { ServerKind } from './programs.js';
 export interface Store {
   url: string;
   isPrivate: boolean;
+  /** Addresses of the other servers of a cluster: `127.0.0.1:4222`. */
+  otherHosts?: readonly string[];
 }
 
 export interface StoreContext extends Supervision {

@@ -5,7 +5,7 @@ import { DATA_DIR, ensureDir } from '../paths.js';
 import { ProcessGroup } from '../processes/process-group.js';
 import { identify, isAlive } from '../processes/process-record.js';
 import { settleAll } from '../processes/run.js';
-import { findNats, NATS, startNats } from './nats.js';
+import { findNats, NATS, startNats, startNatsCluster } from './nats.js';
 import { POSTGRES, startPostgres } from './postgres.js';
 import { isAtLeast, type ServerKind } from './programs.js';
 import { findRedis, REDIS, startRedis } from './redis.js';
@@ -14,11 +14,16 @@ import type { Store, StoreContext } from './store.js';
 export type Stores = Record<'postgres' | 'redis' | 'nats', Store>;
 
 /** Takes each store from the environment, else starts a private one. @throws FleetError when one cannot be used */
-export async function openStores(context: StoreContext, natsUsers: readonly object[]): Promise<Stores> {
+export async function openStores(
+  context: StoreContext,
+  natsUsers: readonly object[],
+  isNatsCluster = false,
+): Promise<Stores> {
+  const startNatsOfFleet = isNatsCluster ? startNatsCluster : startNats;
   const [postgres, redis, nats] = await settleAll(
     fromEnvironment(POSTGRES, context).then((found) => found ?? startPostgres(context)),
     fromEnvironment(REDIS, context).then((found) => found ?? startRedis(context)),
-    fromEnvironment(NATS, context).then((found) => found ?? startNats(context, natsUsers)),
+    fromEnvironment(NATS, context).then((found) => found ?? startNatsOfFleet(context, natsUsers)),
   );
   return { postgres, redis, nats };
 }

@@ -30,7 +30,7 @@ export class EventPublisher {
     const connection = await connect({ servers: host, user: username, pass: password, maxReconnectAttempts: -1 });
     try {
       for (let from = 0; from < events.length; from += WINDOW) {
-        await Promise.all(events.slice(from, from + WINDOW).map((event) => publish(connection, event)));
+        await Promise.all(events.slice(from, from + WINDOW).map((event) => publishEvent(connection, event)));
         await sleep(this.pauseMs);
       }
     } finally {
@@ -40,7 +40,7 @@ export class EventPublisher {
 }
 
 /** Publishes an event; repeats it with the same id, which the stream stores once. */
-async function publish(connection: NatsConnection, event: PublishedEvent): Promise<void> {
+export async function publishEvent(connection: NatsConnection, event: PublishedEvent): Promise<void> {
   const message = JSON.stringify({ timestamp: new Date().toISOString(), partnerId: null, ...event });
   const giveUpAt = performance.now() + PATIENCE_MS;
   for (;;) {

@@ -44,11 +44,11 @@ export class OwnFleet {
     }
   }
 
-  /** Kills a store; the launcher starts it again at the same address. */
-  async killStore(name: FleetHandle['stores'][number]['name']): Promise<void> {
+  /** Sends a signal to a store. One that is killed is started again at the same address. */
+  async signalStore(name: FleetHandle['stores'][number]['name'], signal: NodeJS.Signals): Promise<void> {
     const store = (await readFleetStatus(this.env)).stores.find((each) => each.name === name);
     if (!store) throw new Error(`The fleet has no ${name}`);
-    process.kill(store.pid, 'SIGKILL');
+    process.kill(store.pid, signal);
   }
 
   stop(): Promise<void> {

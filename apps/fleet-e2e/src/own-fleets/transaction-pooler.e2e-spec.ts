@@ -109,7 +109,7 @@ describeWithPgBouncer(hasPgBouncer ? NAME : `${NAME} (skipped: PgBouncer is not 
     const events = owned.map((organizations) => eventsFor(organizations, EVENTS));
     const published = Promise.all(events.map((own) => new EventPublisher(fleet.handle).publishAll(own)));
     await eventually(() => expect(receiver.acceptedBy('ok0').size).toBeGreaterThan(50), { timeoutMs: 60_000 });
-    await fleet.killStore('pgbouncer');
+    await fleet.signalStore('pgbouncer', 'SIGKILL');
     await published;
     for (const name of ['ok0', 'ok1', 'slow0', 'slow1']) {
       const expected = events[Number(name.at(-1))]?.map(({ id }) => id).sort();
