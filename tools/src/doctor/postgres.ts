@@ -27,8 +27,11 @@ async function checkService(service: ServiceName, config: ServiceConfig, report:
   const { databaseUrl, workerDatabaseUrl, migrationsDatabaseUrl } = config;
   const useLogin = async (variable: string, url: string, work: (client: pg.Client) => Promise<void>) => {
     await withPostgres(url, async (client) => {
-      await client.query('SELECT set_config($1, $2, false)', ['search_path', schema]);
+      // In a transaction, since a pooler would keep a setting of the session for others.
+      await client.query('BEGIN READ ONLY');
+      await client.query('SELECT set_config($1, $2, true)', ['search_path', schema]);
       await work(client);
+      await client.query('COMMIT');
     }).catch((error: unknown) => report.problem(service, unusable(variable, url, error)));
   };
   const refuseLogin = (variable: string, what: string) =>

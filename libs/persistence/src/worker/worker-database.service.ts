@@ -38,10 +38,14 @@ export class WorkerDatabase implements BatchExecutor {
 
   async queryAll(statements: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
     const bound = statements.map(({ sql, params }) => bindParameters(sql, params));
-    return this.withClient(async (client) => {
+    const read = async (client: PoolClient) => {
       const results = await inOnePacket(client, () => bound.map((statement) => send(client, statement)));
       return results.map((result) => result.rows as Record<string, unknown>[]);
-    });
+    };
+    return measureQuery(
+      () => statements.map(({ sql }) => sql).join(';\n'),
+      () => this.withClient(read),
+    );
   }
 
   /** Runs one transaction; rolled back when `work` rejects. Keep it short, with no network I/O inside. */
