@@ -95,12 +95,12 @@ describe('InvitationAcceptanceService', () => {
     await eventually(async () =>
       expect(
         await testApp.query(
-          `select action, result, details ->> 'reason' as reason from audit_entry where ip_address = $1 order by sequence`,
+          `select action, result, details ->> 'reason' as reason from audit_entry where ip_address = $1 order by reason`,
           [from],
         ),
       ).toEqual([
-        { action: 'user.invite.accepted', result: 'denied', reason: 'not_found' },
         { action: 'user.invite.accepted', result: 'denied', reason: 'invite_invalid' },
+        { action: 'user.invite.accepted', result: 'denied', reason: 'not_found' },
       ]),
     );
   });
