@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { bold, dim, FleetError, green, red, say } from '../console.js';
 import { SERVICE_NAMES } from '../fleet/services.js';
-import { readJson, ROOT, TOOLS_DIR } from '../paths.js';
+import { ensureDir, readJson, ROOT, TOOLS_DIR } from '../paths.js';
 import { tailOf } from '../processes/process-group.js';
 import { stopProcess } from '../processes/process-record.js';
 import { build, onSignal, poll, run } from '../processes/run.js';
@@ -168,6 +168,19 @@ const fuzz: Part = async (context) => {
   return result;
 };
 
+/**
+ * Returns the variable that starts the services of `PREVIOUS_CHECKOUT`, when it is set: a built checkout of the release before.
+ * The services are links, which the spec of a rolling restart replaces by those of this checkout.
+ * @see docs/guides/upgrade.md
+ */
+function previousBuild(dir: string): Record<string, string> {
+  const previous = process.env['PREVIOUS_CHECKOUT'];
+  if (!previous) return {};
+  const apps = ensureDir(path.join(dir, 'previous-apps'));
+  for (const name of SERVICE_NAMES) fs.symlinkSync(path.resolve(previous, 'apps', name), path.join(apps, name));
+  return { FLEET_APPS_DIR: apps };
+}
+
 /** Variables of specs that start a fleet of their own. */
 const ownFleets = (): NodeJS.ProcessEnv => ({ FLEET_TOOLS_DIR: TOOLS_DIR });
 
@@ -196,6 +209,7 @@ async function startFleet(
     ...privateStores,
     ...shared,
     ...configuration,
+    ...previousBuild(ensureDir(path.join(dir, name))),
     FLEET_STATUS: path.join(dir, `${name}-status.json`),
   };
   const logFile = path.join(dir, `${name}.log`);

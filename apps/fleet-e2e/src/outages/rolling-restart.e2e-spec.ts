@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { rmSync, symlinkSync } from 'node:fs';
 import http from 'node:http';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import {
@@ -36,16 +38,24 @@ interface Load {
 
 /** Returns whether a replica gets requests, by a connection of its own as the probes of a cluster do. */
 const isReady = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
+  new Promise((done) => {
     const request = http.get({ host: '127.0.0.1', port, path: '/health/ready', agent: false }, (response) => {
       response.resume();
-      resolve(response.statusCode === 200);
+      done(response.statusCode === 200);
     });
-    request.on('error', () => resolve(false));
+    request.on('error', () => done(false));
   });
 
 /** Returns whether a request was not sent, since the port is closed. */
 const isRefused = (error: unknown): boolean => /ECONNREFUSED/.test(inspect(error));
+
+/** Folder of links to the services of the previous build, with `PREVIOUS_CHECKOUT`. */
+const previousApps = process.env['FLEET_APPS_DIR'];
+
+function replaceLink(link: string, target: string): void {
+  rmSync(link);
+  symlinkSync(target, link);
+}
 
 describe('a rolling restart of all services, one replica after the other', () => {
   const fleet = connectToFleet();
@@ -98,9 +108,10 @@ describe('a rolling restart of all services, one replica after the other', () =>
     return events;
   }
 
-  /** Stops a replica as a deployment does, and waits until its successor is ready. */
+  /** Stops a replica as a deployment does, with the next build when the fleet runs the previous one, and waits until its successor is ready. */
   async function restart(name: string, index: number): Promise<void> {
     const before = await findReplica(name, index);
+    if (previousApps) replaceLink(join(previousApps, name), resolve('apps', name));
     process.kill(before.pid, 'SIGTERM');
     await eventually(
       async () => {
