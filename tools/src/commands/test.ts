@@ -149,12 +149,12 @@ const e2e: Part = async (context) => {
   return { passed: sum(results.map(({ passed }) => passed)), failed: sum(results.map(({ failed }) => failed)) };
 };
 
-/** Returns variables that record every trace, for a collector that a spec starts; the other fleets record none. */
+/** Returns variables that record one trace in four, for a collector that a spec starts; the other fleets record none. */
 async function tracing(): Promise<Record<string, string>> {
   const port = await getPort({ host: '127.0.0.1' });
   return {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
-    OTEL_TRACES_SAMPLER_ARG: '1',
+    OTEL_TRACES_SAMPLER_ARG: '0.25',
     WEBHOOK_SEND_TRACEPARENT: 'true',
   };
 }

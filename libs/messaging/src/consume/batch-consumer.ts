@@ -1,7 +1,7 @@
 import type { JsMsg } from 'nats';
 import type { Envelope } from '@rmm/contracts';
 import type { NatsLink } from '../connection/nats-link.service.js';
-import { handleInContext } from '../context/execution-context.js';
+import { handleBatchInContext, handleInContext } from '../context/execution-context.js';
 import { DurableConsumer } from './durable-consumer.js';
 import type { BatchMessage, BatchOptions } from './event-batches.service.js';
 import { keepAlive, type MessageSettler } from './message-settler.js';
@@ -87,7 +87,8 @@ export class BatchConsumer {
     const settling: Promise<void>[] = [];
     try {
       const messages = batch.map((each) => this.toBatchMessage(each, settling));
-      await handleInContext(batch[0].envelope, this.options.durable, () => this.handler(messages));
+      const [first, ...others] = batch.map(({ envelope }) => envelope);
+      await handleBatchInContext([first, ...others], this.options.durable, () => this.handler(messages));
       for (const each of batch) settle(each, settling, () => this.settler.settleHandled(each.message));
     } catch (error) {
       for (const each of batch) settle(each, settling, () => this.settleFailed(each, error));

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { Envelope } from '@rmm/contracts';
 import { currentContext, runInContext } from '@rmm/service-kit';
-import { endAfter, SpanKind, startSpan, traceparentOf } from '@rmm/tracing';
+import { endAfter, isSampled, type Span, SpanKind, startSpan, traceparentOf } from '@rmm/tracing';
 
 const consumers = new AsyncLocalStorage<string>();
 
@@ -15,11 +15,31 @@ export function withMessageContext<T>({ id, correlationId, traceparent }: Envelo
 }
 
 /**
- * Handles a message, or the first of a batch, under its correlation id and in a span of its trace.
+ * Handles a message under its correlation id and in a span of its trace.
  * @param consumer  the durable consumer it came through; the inbox stores effects under this name
  */
 export function handleInContext<T>(envelope: Envelope, consumer: string, work: () => Promise<T>): Promise<T> {
-  const span = startSpan(`process ${envelope.type}`, {
+  const span = startHandling(envelope, consumer);
+  const handled = { ...envelope, traceparent: traceparentOf(span) };
+  return withMessageContext(handled, () => consumers.run(consumer, () => endAfter(span, work)));
+}
+
+/** Handles a batch under the correlation id of its first message, and in a span of the trace of each message. */
+export function handleBatchInContext<T>(
+  [first, ...others]: readonly [Envelope, ...Envelope[]],
+  consumer: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const recorded = others.filter(({ traceparent }) => isSampled(traceparent));
+  const inSpans = recorded.reduce<() => Promise<T>>(
+    (inner, envelope) => () => endAfter(startHandling(envelope, consumer), inner),
+    work,
+  );
+  return handleInContext(first, consumer, inSpans);
+}
+
+const startHandling = (envelope: Envelope, consumer: string): Span =>
+  startSpan(`process ${envelope.type}`, {
     kind: SpanKind.CONSUMER,
     parent: envelope.traceparent,
     attributes: {
@@ -29,9 +49,6 @@ export function handleInContext<T>(envelope: Envelope, consumer: string, work: (
       'messaging.message.id': envelope.id,
     },
   });
-  const handled = { ...envelope, traceparent: traceparentOf(span) };
-  return withMessageContext(handled, () => consumers.run(consumer, () => endAfter(span, work)));
-}
 
 /** Part of the data of every BullMQ job. */
 export interface JobContext {
