@@ -145,7 +145,7 @@ const e2e: Part = async (context) => {
     return result;
   });
   results.push(...(await Promise.all(outages)));
-  results.push(await runJest(context, 'own-fleets', [...config, ...only(OWN_FLEETS)], ownFleets()));
+  results.push(await runJest(context, 'own-fleets', [...config, ...only(OWN_FLEETS)], { FLEET_TOOLS_DIR: TOOLS_DIR }));
   return { passed: sum(results.map(({ passed }) => passed)), failed: sum(results.map(({ failed }) => failed)) };
 };
 
@@ -180,9 +180,6 @@ function previousBuild(dir: string): Record<string, string> {
   for (const name of SERVICE_NAMES) fs.symlinkSync(path.resolve(previous, 'apps', name), path.join(apps, name));
   return { FLEET_APPS_DIR: apps };
 }
-
-/** Variables of specs that start a fleet of their own. */
-const ownFleets = (): NodeJS.ProcessEnv => ({ FLEET_TOOLS_DIR: TOOLS_DIR });
 
 interface TestFleet {
   /** Variables of its specs. */
