@@ -198,6 +198,7 @@ async function startFleet(
   const privateStores = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '' };
   const shared = {
     DEVICE_OFFLINE_AFTER_SECONDS: '60',
+    GLOBAL_RATE_LIMIT_PER_MINUTE: '3000', // on a slow machine a spec asks for a result 300 times a minute
     SHUTDOWN_DELAY_SECONDS: '5', // as in production: readiness is asked before each request of a rolling restart
     AGENT_RELEASE_DIR: path.join(ROOT, 'apps/fleet-e2e/agents'),
   };
