@@ -43,7 +43,7 @@ export async function startNatsCluster(context: StoreContext, users: readonly ob
       return startNatsServer(context, kind, path.join('nats-cluster', kind.name), users, { cluster });
     }),
   );
-  return { ...(first), otherHosts: others.map(({ url }) => new URL(url).host) };
+  return { ...first, otherHosts: others.map(({ url }) => new URL(url).host) };
 }
 
 /** @param folder  of its streams, below that of the fleet: a server keeps none when it becomes part of a cluster */
