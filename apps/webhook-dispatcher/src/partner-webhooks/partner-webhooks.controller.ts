@@ -15,20 +15,12 @@ import { ListPartnerWebhooksDto, PartnerQueryDto } from '../webhooks/dto/list-pa
 import { PartnerWebhookDto, PartnerWebhookWithStatsDto } from '../webhooks/dto/partner-webhook.dto.js';
 import { RotatedSecretDto, RotateSecretDto } from '../webhooks/dto/rotate-secret.dto.js';
 import { UpdateWebhookDto } from '../webhooks/dto/update-webhook.dto.js';
-import { DeletedWebhookDto } from '../webhooks/dto/webhook.dto.js';
+import { DeletedWebhookDto, VOLATILE_WEBHOOK_FIELDS } from '../webhooks/dto/webhook.dto.js';
 import { WebhookId } from '../webhooks/webhook-params.js';
 import { WebhookSecretsService } from '../webhooks/webhook-secrets.service.js';
 import { PartnerWebhooksService } from './partner-webhooks.service.js';
 
-const PartnerWebhookTags = () =>
-  EntityTagged<PartnerWebhookWithStatsDto>(
-    'deliveryStats',
-    'failureCount',
-    'lastDeliveryAt',
-    'lastSuccessAt',
-    'secretOverlapUntil',
-    'successCount',
-  );
+const PartnerWebhookTags = () => EntityTagged<PartnerWebhookWithStatsDto>(...VOLATILE_WEBHOOK_FIELDS);
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Partner webhooks')

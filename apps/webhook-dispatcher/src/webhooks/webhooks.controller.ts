@@ -7,20 +7,12 @@ import { CreateWebhookDto } from './dto/create-webhook.dto.js';
 import { EventCatalogDto } from './dto/event-catalog.dto.js';
 import { ListWebhooksDto } from './dto/list-webhooks.dto.js';
 import { UpdateWebhookDto } from './dto/update-webhook.dto.js';
-import { DeletedWebhookDto, WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
+import { DeletedWebhookDto, VOLATILE_WEBHOOK_FIELDS, WebhookDto, WebhookWithStatsDto } from './dto/webhook.dto.js';
 import { EVENT_CATALOG } from './event-catalog.constants.js';
 import { WebhookId } from './webhook-params.js';
 import { WebhooksService } from './webhooks.service.js';
 
-const WebhookTags = () =>
-  EntityTagged<WebhookWithStatsDto>(
-    'deliveryStats',
-    'failureCount',
-    'lastDeliveryAt',
-    'lastSuccessAt',
-    'secretOverlapUntil',
-    'successCount',
-  );
+const WebhookTags = () => EntityTagged<WebhookWithStatsDto>(...VOLATILE_WEBHOOK_FIELDS);
 
 /** @see docs/reference/webhooks.md */
 @ApiTags('Webhooks')

@@ -71,3 +71,13 @@ export class WebhookWithStatsDto extends WebhookDto {
   @ApiProperty({ type: DeliveryStatsDto, description: 'Counts of the deliveries' })
   deliveryStats!: DeliveryStatsDto;
 }
+
+/** The fields that deliveries and the rotation of a secret change; those of a partner's webhooks are the same. */
+export const VOLATILE_WEBHOOK_FIELDS = [
+  'deliveryStats',
+  'failureCount',
+  'lastDeliveryAt',
+  'lastSuccessAt',
+  'secretOverlapUntil',
+  'successCount',
+] as const satisfies (keyof WebhookWithStatsDto)[];
