@@ -10,7 +10,7 @@ import { bindParameters } from '../database/named-parameters.js';
 import { DEFAULT_TIMEOUTS } from '../database/pool-options.js';
 import { acquire, inOnePacket, queryOnce, releaseAfter } from '../database/pooled-client.js';
 import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
-import { measureQuery } from '../database/query-span.js';
+import { measureQueries, measureQuery } from '../database/query-span.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
 import { Databases } from '../module/databases.service.js';
@@ -85,8 +85,7 @@ export class TenantDatabase {
 
   /** Runs several SELECTs on one connection in one round trip. @returns the rows of each, in order */
   readAll(caller: HasTenant, selects: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
-    const text = () => selects.map(({ sql }) => sql).join(';\n');
-    return measureQuery(text, () => this.readAllScoped(caller, selects));
+    return measureQueries(selects, () => this.readAllScoped(caller, selects));
   }
 
   private async readAllScoped(

@@ -4,7 +4,7 @@ import type { DatabaseSession } from '../database/database-session.js';
 import { bindParameters, type BoundStatement } from '../database/named-parameters.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
 import { fromPrepared, prepared } from '../database/prepared-statements.js';
-import { measureQuery } from '../database/query-span.js';
+import { measureQueries, measureQuery } from '../database/query-span.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
 import { Databases } from '../module/databases.service.js';
@@ -42,10 +42,7 @@ export class WorkerDatabase implements BatchExecutor {
       const results = await inOnePacket(client, () => bound.map((statement) => send(client, statement)));
       return results.map((result) => result.rows as Record<string, unknown>[]);
     };
-    return measureQuery(
-      () => statements.map(({ sql }) => sql).join(';\n'),
-      () => this.withClient(read),
-    );
+    return measureQueries(statements, () => this.withClient(read));
   }
 
   /** Runs one transaction; rolled back when `work` rejects. Keep it short, with no network I/O inside. */
