@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import pg from 'pg';
 import type { FleetHandle } from '@rmm/testing';
+import { natsServerOf } from '../nats-server.js';
 
 const SCHEMAS = ['identity', 'credentials', 'partner_gateway', 'provisioning', 'webhook_dispatcher'];
 
@@ -65,7 +66,7 @@ async function valueOf(redis: Redis, name: string): Promise<unknown> {
 
 /** Dumps every message of every stream. */
 export async function* allOfStreams(fleet: FleetHandle): AsyncGenerator<string> {
-  const connection = await connect(serverOf(fleet.natsUrl));
+  const connection = await connect(natsServerOf(fleet));
   try {
     const manager = await connection.jetstreamManager();
     for await (const { config, state } of manager.streams.list()) {
@@ -85,9 +86,4 @@ export async function* allOfLogs(fleet: FleetHandle): AsyncGenerator<string> {
   for (const name of await readdir(folder)) {
     for await (const line of createInterface(createReadStream(join(folder, name)))) yield line;
   }
-}
-
-function serverOf(url: string): { servers: string; user?: string; pass?: string } {
-  const { host, username, password } = new URL(url);
-  return { servers: host, ...(username !== '' && { user: username, pass: password }) };
 }

@@ -1,6 +1,7 @@
 import { connect, headers, type NatsConnection } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FleetHandle } from '@rmm/testing';
+import { natsServerOf } from '../nats-server.js';
 
 export interface PublishedEvent {
   id: string;
@@ -26,8 +27,7 @@ export class EventPublisher {
 
   /** Publishes in batches, so that some events are in flight while a fault is injected. */
   async publishAll(events: readonly PublishedEvent[]): Promise<void> {
-    const { host, username, password } = new URL(this.fleet.natsUrl);
-    const connection = await connect({ servers: host, user: username, pass: password, maxReconnectAttempts: -1 });
+    const connection = await connect({ ...natsServerOf(this.fleet), maxReconnectAttempts: -1 });
     try {
       for (let from = 0; from < events.length; from += WINDOW) {
         await Promise.all(events.slice(from, from + WINDOW).map((event) => publishEvent(connection, event)));

@@ -1,10 +1,13 @@
 import { eventually, readFleetStatus, type FleetHandle } from '@rmm/testing';
 
-type Store = FleetHandle['stores'][number]['name'];
+export type Store = FleetHandle['stores'][number]['name'];
 
-/** Sends a signal to a private store of the fleet. */
-export async function signalStore(name: Store, signal: NodeJS.Signals): Promise<void> {
-  const { stores } = await readFleetStatus();
+/**
+ * Sends a signal to a private store of the fleet. One that is killed is started again at the same address.
+ * @param env  names the fleet
+ */
+export async function signalStore(name: Store, signal: NodeJS.Signals, env = process.env): Promise<void> {
+  const { stores } = await readFleetStatus(env);
   const store = stores.find((each) => each.name === name);
   if (!store) throw new Error(`The fleet has no ${name} of its own`);
   process.kill(store.pid, signal);

@@ -1,6 +1,7 @@
 import { connect } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectToFleet, eventually, readFleetStatus, signInAdmin, type ApiClient } from '@rmm/testing';
+import { natsServerOf } from '../nats-server.js';
 import { must } from '../steps.js';
 import {
   buildTenant,
@@ -121,8 +122,7 @@ describe('tenant directories during outages', () => {
 
   /** Makes the streams refuse messages while core NATS goes on. @returns a function that ends it */
   async function refuseStreamMessages(): Promise<() => Promise<void>> {
-    const { host, username, password } = new URL(fleet.natsUrl);
-    const connection = await connect({ servers: host, user: username, pass: password });
+    const connection = await connect(natsServerOf(fleet));
     const manager = await connection.jetstreamManager();
     const before = await Promise.all(STREAMS.map((name) => manager.streams.info(name)));
     for (const { config, state } of before) {

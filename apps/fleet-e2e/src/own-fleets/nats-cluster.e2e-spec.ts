@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { STREAMS } from '@rmm/contracts';
 import { createOrganization, eventually, partnerWithMfa, type ApiClient } from '@rmm/testing';
 import { createApiKey } from '../credentials/machines.js';
+import { natsServerOf } from '../nats-server.js';
 import { CountingReceivers } from '../outages/counting-receivers.js';
 import { publishEvent } from '../outages/event-publisher.js';
 import { createWebhook } from '../steps.js';
@@ -26,8 +27,8 @@ describe('a fleet on a NATS cluster of three servers', () => {
 
   beforeAll(async () => {
     fleet = await OwnFleet.start(['--nats-cluster']);
-    const { host, username: user, password: pass } = new URL(fleet.handle.natsUrl);
-    connection = await connect({ servers: host, user, pass, maxReconnectAttempts: -1, pingInterval: 1_000 });
+    const options = { maxReconnectAttempts: -1, pingInterval: 1_000 };
+    connection = await connect({ ...natsServerOf(fleet.handle), ...options });
     streams = await connection.jetstreamManager();
   });
   afterAll(async () => {

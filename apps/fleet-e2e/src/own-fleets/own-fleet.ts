@@ -4,6 +4,7 @@ import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { eventually, readFleetStatus, type FleetHandle } from '@rmm/testing';
+import { signalStore, type Store } from '../outages/killing.js';
 
 export const TOOLS_DIR = process.env['FLEET_TOOLS_DIR'] ?? resolve('.data/tools');
 
@@ -44,11 +45,9 @@ export class OwnFleet {
     }
   }
 
-  /** Sends a signal to a store. One that is killed is started again at the same address. */
-  async signalStore(name: FleetHandle['stores'][number]['name'], signal: NodeJS.Signals): Promise<void> {
-    const store = (await readFleetStatus(this.env)).stores.find((each) => each.name === name);
-    if (!store) throw new Error(`The fleet has no ${name}`);
-    process.kill(store.pid, signal);
+  /** Sends a signal to a store of this fleet. */
+  signalStore(name: Store, signal: NodeJS.Signals): Promise<void> {
+    return signalStore(name, signal, this.env);
   }
 
   stop(): Promise<void> {

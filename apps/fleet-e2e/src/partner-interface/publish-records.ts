@@ -1,13 +1,13 @@
 import { connect, headers } from 'nats';
 import type { FleetHandle } from '@rmm/testing';
+import { natsServerOf } from '../nats-server.js';
 
 /** Publishes records as a service outside this repository does. */
 export async function publishRecords(
-  { natsUrl }: Pick<FleetHandle, 'natsUrl'>,
+  fleet: Pick<FleetHandle, 'natsUrl'>,
   records: readonly Record<string, unknown>[],
 ): Promise<void> {
-  const { host, username, password } = new URL(natsUrl);
-  const connection = await connect({ servers: host, user: username, pass: password });
+  const connection = await connect(natsServerOf(fleet));
   try {
     for (const record of records) {
       const sent = headers();

@@ -10,6 +10,7 @@ import {
   type FleetHandle,
 } from '@rmm/testing';
 import { createApiKey, createPartnerKey, enrollDevice, machine } from '../credentials/machines.js';
+import { natsServerOf } from '../nats-server.js';
 
 /** A request that a partner's user or key may make, at one replica. */
 export interface TenantCall {
@@ -89,8 +90,7 @@ export async function listAcceptedAfter(calls: readonly TenantCall[], withinMs: 
 
 /** Publishes an integration event as identity does, whatever its data. */
 export async function publishPartnerEvent(fleet: FleetHandle, partnerId: string, data: object): Promise<void> {
-  const { host, username, password } = new URL(fleet.natsUrl);
-  const connection = await connect({ servers: host, user: username, pass: password });
+  const connection = await connect(natsServerOf(fleet));
   try {
     const id = randomUUID();
     const sent = headers();
