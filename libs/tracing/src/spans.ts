@@ -7,6 +7,7 @@ import {
   trace,
   TraceFlags,
 } from '@opentelemetry/api';
+import { beginUnrecorded } from './sampling.js';
 import { parseTraceparent } from './traceparent.js';
 
 export { type Attributes, type Span, SpanKind, SpanStatusCode };
@@ -20,22 +21,15 @@ export interface SpanOptions {
 
 const tracer = trace.getTracer('rmm');
 
-/** Starts a span. While tracing is off the span is that of its parent, so that a trace of the caller passes through. */
-export function startSpan(name: string, { kind, parent, attributes }: SpanOptions): Span {
-  const context = parseTraceparent(parent);
-  const parentContext = context === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, context);
-  return tracer.startSpan(name, { kind, attributes }, parentContext);
-}
-
 /**
- * Returns the `traceparent` of a client with a sampling decision of our own: otherwise any client could have all of its
- * requests recorded.
+ * Starts a span. One that is not recorded is that of its parent, or has new ids when it begins a trace: the SDK, which costs
+ * microseconds, is called for recorded spans only. While tracing is off a span without a parent has no ids.
  */
-export function resample(traceparent: string | undefined, ratio: number): string | undefined {
-  const context = parseTraceparent(traceparent);
-  if (context === undefined) return undefined;
-  const flags = Math.random() < ratio ? TraceFlags.SAMPLED : TraceFlags.NONE;
-  return `00-${context.traceId}-${context.spanId}-0${flags}`;
+export function startSpan(name: string, { kind, parent, attributes }: SpanOptions): Span {
+  const context = parseTraceparent(parent) ?? beginUnrecorded();
+  if (context === undefined) return tracer.startSpan(name, { kind, attributes }, ROOT_CONTEXT);
+  if ((context.traceFlags & TraceFlags.SAMPLED) === 0) return trace.wrapSpanContext(context);
+  return tracer.startSpan(name, { kind, attributes }, trace.setSpanContext(ROOT_CONTEXT, context));
 }
 
 /** Runs work and ends its span: with an error status when the work fails. */

@@ -1,5 +1,6 @@
 import { InMemorySpanExporter, type ReadableSpan } from '@opentelemetry/sdk-trace';
-import { endAfter, resample, SpanKind, SpanStatusCode, startSpan } from './spans.js';
+import { resample, setSampleRatio } from './sampling.js';
+import { endAfter, SpanKind, SpanStatusCode, startSpan } from './spans.js';
 import { isSampled, traceIdOf, traceparentOf } from './traceparent.js';
 import { parseHeaders, startTracing } from './tracing.js';
 
@@ -58,19 +59,53 @@ describe('the headers for the collector', () => {
   });
 });
 
-describe('sampling of a trace that a client names', () => {
-  it('does not follow the client', () => {
-    expect(resample(sampled, 0)).toBe(unsampled);
-    expect(resample(unsampled, 1)).toBe(sampled);
-    expect(resample('nonsense', 1)).toBeUndefined();
-    expect(resample(undefined, 1)).toBeUndefined();
+describe('sampling', () => {
+  const COUNT = 4_000;
+  afterEach(() => setSampleRatio(undefined));
+
+  const repeat = (work: () => string | undefined) => Array.from({ length: COUNT }, work);
+  const expectQuarter = (traceparents: (string | undefined)[]) => {
+    const share = traceparents.filter(isSampled).length / COUNT;
+    expect(share).toBeGreaterThan(0.15);
+    expect(share).toBeLessThan(0.35);
+  };
+
+  it('does not follow a client', () => {
+    setSampleRatio(0);
+    expect(resample(sampled)).toMatch(new RegExp(`^00-${traceId}-(?!b7ad6b7169203331)[0-9a-f]{16}-00$`));
+    setSampleRatio(1);
+    expect(resample(unsampled)).toBe(sampled);
+    expect(resample('nonsense')).toBeUndefined();
+    expect(resample(undefined)).toBeUndefined();
   });
 
-  it('records the share of the configuration', () => {
-    const count = 4_000;
-    const recorded = Array.from({ length: count }, () => resample(sampled, 0.25)).filter(isSampled).length;
-    expect(recorded / count).toBeGreaterThan(0.15);
-    expect(recorded / count).toBeLessThan(0.35);
-    expect(traceIdOf(resample(sampled, 0.25))).toBe(traceId);
+  it('passes what a client sends through while tracing is off', () => {
+    expect(resample(sampled)).toBe(sampled);
+    expect(resample(undefined)).toBeUndefined();
+  });
+
+  it('records the share of the configuration', async () => {
+    const exporter = new InMemorySpanExporter();
+    const endpoint = { otlpEndpoint: 'http://127.0.0.1:4318', traceSampleRatio: 0.25 };
+    const stop = startTracing(
+      { ...CONFIG, ...endpoint },
+      () => undefined,
+      () => exporter,
+    );
+    expectQuarter(repeat(() => resample(sampled)));
+    expect(traceIdOf(resample(sampled))).toBe(traceId);
+    const roots = repeat(() => traceparentOf(startSpan('root', { kind: SpanKind.SERVER, parent: undefined })));
+    expectQuarter(roots);
+    expect(new Set(roots.map(traceIdOf)).size).toBe(COUNT);
+    await stop();
+  });
+
+  it('keeps the ids of a trace that is not recorded', () => {
+    setSampleRatio(0);
+    const root = startSpan('root', { kind: SpanKind.SERVER, parent: undefined });
+    expect(root.isRecording()).toBe(false);
+    const child = startSpan('child', { kind: SpanKind.CLIENT, parent: traceparentOf(root) });
+    expect(traceparentOf(root)).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/);
+    expect(traceparentOf(child)).toBe(traceparentOf(root));
   });
 });

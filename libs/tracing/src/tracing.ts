@@ -1,16 +1,11 @@
 import { trace } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import {
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  type SpanExporter,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace';
+import { AlwaysOnSampler, BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace';
 import { ATTR_SERVICE_NAME, ATTR_SERVICE_VERSION } from '@opentelemetry/semantic-conventions';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { setSampleRatio } from './sampling.js';
 import type { TracingConfig } from './tracing.config.js';
 
 /** Stops recording; sends what is recorded first. */
@@ -43,11 +38,15 @@ export function startTracing(
       'service.instance.id': randomUUID(),
       'deployment.environment.name': nodeEnv,
     }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(traceSampleRatio) }),
+    sampler: new AlwaysOnSampler(), // startSpan decides before
     spanProcessors: [new BatchSpanProcessor({ exporter, exportTimeoutMillis: EXPORT_TIMEOUT_MS })],
   });
   trace.setGlobalTracerProvider(provider);
-  return () => Promise.race([provider.shutdown(), sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+  setSampleRatio(traceSampleRatio);
+  return async () => {
+    setSampleRatio(undefined);
+    await Promise.race([provider.shutdown(), sleep(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+  };
 }
 
 const createOtlpExporter = ({ otlpEndpoint, otlpHeaders }: TracingConfig): SpanExporter =>

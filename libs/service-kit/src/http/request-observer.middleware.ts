@@ -40,7 +40,7 @@ export class RequestObserver {
 
   constructor(
     private readonly logger: Logger,
-    @Inject(FLEET_CONFIG) private readonly config: FleetConfig,
+    @Inject(FLEET_CONFIG) config: FleetConfig,
     metrics: MetricsRegistry,
   ) {
     this.hasExemplars = config.otlpEndpoint !== undefined;
@@ -79,9 +79,7 @@ export class RequestObserver {
   }
 
   private startSpan({ method = '', headers, requestId }: AuthenticatedRequest): Span {
-    const { otlpEndpoint, traceSampleRatio } = this.config;
-    const given = typeof headers.traceparent === 'string' ? headers.traceparent : undefined;
-    const parent = otlpEndpoint === undefined ? given : resample(given, traceSampleRatio);
+    const parent = resample(typeof headers.traceparent === 'string' ? headers.traceparent : undefined);
     const attributes = { 'http.request.method': method, 'rmm.request_id': requestId };
     return startSpan(method, { kind: SpanKind.SERVER, parent, attributes });
   }
