@@ -50,6 +50,7 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .option('--local-receivers', 'allow webhooks to addresses of this machine')
     .option('--pooler', 'reach PostgreSQL through a private PgBouncer in transaction mode')
     .option('--nats-cluster', 'run NATS as a cluster of three servers that hold each stream')
+    .option('--redis-cluster', 'run Redis as a cluster of three servers with a replica each')
     .option('--replicas <service=n,...>', 'run several instances of a service', parseReplicas, {})
     .action(exitCodeOf(up));
   command('down', 'stop everything').action(exitCodeOf(down));

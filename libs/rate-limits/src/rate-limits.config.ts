@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 
 /** A sliding window. @see docs/reference/rate-limits.md */
 export interface RateLimitWindow {
@@ -31,7 +31,7 @@ export interface LimitsObserver {
 
 /** Has the connection that limits use; it should fail fast while Redis is away. */
 export interface LimitsRedis {
-  readonly shared: Redis;
+  readonly shared: Redis | Cluster;
 }
 
 /** Reads text variables; `ConfigReader` does. */

@@ -16,7 +16,7 @@ export interface FleetHandle {
   logs: string;
   admin: { email: string; password: string };
   /** PostgreSQL, Redis and NATS where they are the fleet's own: a process that ended is started again at the same address. */
-  stores: { name: 'postgres' | 'redis' | 'nats' | 'nats-2' | 'nats-3' | 'pgbouncer'; pid: number }[];
+  stores: { name: 'postgres' | 'redis' | 'nats' | 'nats-2' | 'nats-3' | 'redis-2' | 'redis-3' | 'pgbouncer'; pid: number }[];
   services: { name: string; state: string; pid: number; port: number; instances: { pid: number; port: number }[] }[];
 }
 

@@ -133,7 +133,8 @@ const only = (folder: string): string[] => ['--testPathIgnorePatterns', `^(?!.*$
  * starts a fleet itself runs when these have ended, since three fleets at once keep a small machine from starting the third.
  */
 const e2e: Part = async (context) => {
-  const fleet = await startFleet(context, 'fleet', TWO_REPLICAS, await tracing());
+  const more = process.env['E2E_FLEET_OPTIONS']?.split(' ') ?? [];
+  const fleet = await startFleet(context, 'fleet', [...TWO_REPLICAS, ...more], await tracing());
   const config = ['-c', 'apps/fleet-e2e/jest.config.mjs', '--passWithNoTests', ...context.jestArgs];
   const common = [...config, '--testPathIgnorePatterns', `${OUTAGES}|${OWN_FLEETS}|${FUZZ}`];
   const results = [await runJest(context, 'e2e', common, fleet.env)];

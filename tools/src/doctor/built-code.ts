@@ -15,6 +15,7 @@ export interface ServiceConfig {
   migrationsDatabaseUrl?: string;
   pools: { serviceMax: number; workerMax: number };
   redisUrl: string;
+  redisClusterNodes: readonly string[];
   natsUrl: string;
   publicApiUrl: string;
   publicAppUrl: string;

@@ -7,10 +7,13 @@ import { reasonOf, type Report } from './finding.js';
 
 const FULL = 0.8;
 
-/** Checks each Redis that a service uses. */
+/** Checks each Redis that a service uses, and each server of a cluster. */
 export async function checkRedis(configurations: Configurations, report: Report): Promise<void> {
-  for (const url of new Set([...configurations.values()].map(({ redisUrl }) => redisUrl)))
-    await checkServer(url, report);
+  const urls = [...configurations.values()].flatMap(({ redisUrl, redisClusterNodes }) => [
+    redisUrl,
+    ...redisClusterNodes.map((host) => String(Object.assign(new URL(redisUrl), { host }))),
+  ]);
+  for (const url of new Set(urls)) await checkServer(url, report);
   report.checked.push('Redis');
 }
 
@@ -31,6 +34,7 @@ async function checkServer(url: string, report: Report): Promise<void> {
     const info = parseInfo(await client.info());
     checkMemory(info, report);
     await checkPersistence(client, info, report);
+    if (info['cluster_enabled'] === '1') await checkCluster(client, report);
   } catch (error) {
     report.problem('Redis', {
       what: `${new URL(url).host} cannot be used: ${reasonOf(problem ?? error)}`,
@@ -70,6 +74,16 @@ function checkMemory(info: Info, report: Report): void {
       action: 'raise maxmemory',
     });
   }
+}
+
+async function checkCluster(client: Redis, report: Report): Promise<void> {
+  const { cluster_state: state, cluster_slots_ok: slots } = parseInfo(String(await client.cluster('INFO')));
+  if (state === 'ok') return;
+  report.problem('Redis', {
+    what: `the state of the cluster is ${state}; ${slots} of its 16384 slots can be used`,
+    why: 'commands for the other keys are refused, and with them sign-in and requests with API keys',
+    action: 'start the missing servers, or promote their replicas: redis-cli --cluster fix',
+  });
 }
 
 async function checkPersistence(client: Redis, info: Info, report: Report): Promise<void> {

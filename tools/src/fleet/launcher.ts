@@ -10,7 +10,7 @@ import { build, poll, run, settleAll } from '../processes/run.js';
 import type { Supervision } from '../processes/supervised-process.js';
 import { startPgBouncer } from '../stores/pgbouncer.js';
 import type { Store } from '../stores/store.js';
-import { openStores } from '../stores/stores.js';
+import { openStores, type StoreShapes } from '../stores/stores.js';
 import { prepareDatabase, setPooledDefaults } from './database.js';
 import { startLogRotation } from './logs.js';
 import { environmentOf, loadSecrets, natsUsers } from './service-environment.js';
@@ -29,11 +29,10 @@ import {
 } from './state.js';
 
 /** Shape of a fleet. */
-export interface FleetOptions {
+export interface FleetOptions extends StoreShapes {
   replicas: Record<string, number>;
   localReceivers?: boolean;
   pooler?: boolean;
-  natsCluster?: boolean;
 }
 
 /** Starts everything of one fleet in order, and stops it in the opposite order. */
@@ -61,7 +60,7 @@ export class Launcher {
 
     const compiled = hasReplacedApps ? Promise.resolve() : build();
     const context = { ...supervision, dir: FLEET_DIR, ports, isThrowaway: false };
-    const [stores] = await settleAll(openStores(context, natsUsers(secrets), this.options.natsCluster), compiled);
+    const [stores] = await settleAll(openStores(context, natsUsers(secrets), this.options), compiled);
     const external = Object.values<Store>({ ...stores }).filter(({ isPrivate }) => !isPrivate);
     this.state.externalStores = external.map(({ url }) => new URL(url).host);
     const database = await prepareDatabase(stores.postgres.url, secrets.database);

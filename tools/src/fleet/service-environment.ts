@@ -78,6 +78,7 @@ export function environmentOf(service: ServiceName, context: EnvironmentContext)
     WORKER_DATABASE_URL: pooled(urls.worker),
     ...(pooler && { DIRECT_WORKER_DATABASE_URL: urls.worker }),
     REDIS_URL: stores.redis.url,
+    ...(stores.redis.isPrivate && { REDIS_CLUSTER_NODES: stores.redis.otherHosts?.join() }),
     NATS_URL: [Object.assign(new URL(stores.nats.url), natsLogin), ...(stores.nats.otherHosts ?? [])].join(),
     BIND_ADDRESS: '127.0.0.1',
   };

@@ -1,9 +1,12 @@
+import getPort from 'get-port';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Say } from '../console.js';
 import { ensureDir } from '../paths.js';
+import { settleAll } from '../processes/run.js';
 import { checkRedis } from './clients.js';
 import { fetchDebianPackages, findOnPath, firstProgram, programAt, type ServerKind } from './programs.js';
+import { formRedisCluster } from './redis-cluster.js';
 import { startServer, type Store, type StoreContext, storePassword } from './store.js';
 
 export const REDIS: ServerKind = {
@@ -15,16 +18,54 @@ export const REDIS: ServerKind = {
   hint: 'macOS: brew install redis; Debian and Ubuntu: apt-get install redis-server; Fedora: dnf install valkey',
 };
 
-export async function startRedis(context: StoreContext): Promise<Store> {
+/** Servers of a cluster: three that share the keys, and a replica of each. */
+const CLUSTER_SIZE = 6;
+
+/** Starts a private server on 127.0.0.1 with a password. */
+export function startRedis(context: StoreContext): Promise<Store> {
+  return startRedisServer(context, REDIS, 'redis');
+}
+
+/** Starts six private servers as a cluster; one of each pair may fail. */
+export async function startRedisCluster(context: StoreContext): Promise<Store> {
+  const kinds = Array.from({ length: CLUSTER_SIZE }, (_, index) => {
+    const number = index === 0 ? '' : `-${index + 1}`;
+    return { ...REDIS, name: `redis${number}`, title: `Redis ${index + 1} of ${CLUSTER_SIZE}` };
+  });
+  const buses: number[] = [];
+  for (const { name } of kinds) {
+    const port = await getPort({ host: '127.0.0.1', port: context.ports[`${name}-bus`] ?? 0 });
+    context.ports[`${name}-bus`] = port;
+    buses.push(port);
+  }
+  const [first, ...others] = await settleAll(
+    ...kinds.map((kind, index) => {
+      const cluster = ['cluster-enabled yes', `cluster-port ${buses[index]}`, 'cluster-node-timeout 3000'];
+      return startRedisServer(context, kind, path.join('redis-cluster', kind.name), cluster);
+    }),
+  );
+  await formRedisCluster(
+    [first, ...others].map(({ url }) => url),
+    buses,
+  );
+  return { ...first, otherHosts: others.map(({ url }) => new URL(url).host) };
+}
+
+async function startRedisServer(
+  context: StoreContext,
+  kind: ServerKind,
+  folder: string,
+  more: readonly string[] = [],
+): Promise<Store> {
   const { bin, env, from } = await findRedis(context.say);
-  const dir = ensureDir(path.join(context.dir, 'redis'), 0o700);
+  const dir = ensureDir(path.join(context.dir, folder), 0o700);
   const password = storePassword(context.dir);
-  return startServer(context, REDIS, from, {
+  return startServer(context, kind, from, {
     describe: (port) => {
       // The password is in a file because every user of the machine can read the arguments of a process.
       const config = path.join(dir, 'redis.conf');
       const settings = ['bind 127.0.0.1', 'maxmemory-policy noeviction', 'databases 256', 'save ""', 'appendonly yes'];
-      const own = [`port ${port}`, `requirepass ${password}`, `dir "${dir}"`];
+      const own = [`port ${port}`, `requirepass ${password}`, `masterauth ${password}`, `dir "${dir}"`, ...more];
       fs.writeFileSync(config, [...own, ...settings, ''].join('\n'), { mode: 0o600 });
       return { command: bin, args: [config], env };
     },

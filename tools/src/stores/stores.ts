@@ -8,21 +8,28 @@ import { settleAll } from '../processes/run.js';
 import { findNats, NATS, startNats, startNatsCluster } from './nats.js';
 import { POSTGRES, startPostgres } from './postgres.js';
 import { isAtLeast, type ServerKind } from './programs.js';
-import { findRedis, REDIS, startRedis } from './redis.js';
+import { findRedis, REDIS, startRedis, startRedisCluster } from './redis.js';
 import type { Store, StoreContext } from './store.js';
 
 export type Stores = Record<'postgres' | 'redis' | 'nats', Store>;
+
+/** The private stores that are clusters. */
+export interface StoreShapes {
+  natsCluster?: boolean;
+  redisCluster?: boolean;
+}
 
 /** Takes each store from the environment, else starts a private one. @throws FleetError when one cannot be used */
 export async function openStores(
   context: StoreContext,
   natsUsers: readonly object[],
-  isNatsCluster = false,
+  { natsCluster = false, redisCluster = false }: StoreShapes = {},
 ): Promise<Stores> {
-  const startNatsOfFleet = isNatsCluster ? startNatsCluster : startNats;
+  const startNatsOfFleet = natsCluster ? startNatsCluster : startNats;
+  const startRedisOfFleet = redisCluster ? startRedisCluster : startRedis;
   const [postgres, redis, nats] = await settleAll(
     fromEnvironment(POSTGRES, context).then((found) => found ?? startPostgres(context)),
-    fromEnvironment(REDIS, context).then((found) => found ?? startRedis(context)),
+    fromEnvironment(REDIS, context).then((found) => found ?? startRedisOfFleet(context)),
     fromEnvironment(NATS, context).then((found) => found ?? startNatsOfFleet(context, natsUsers)),
   );
   return { postgres, redis, nats };

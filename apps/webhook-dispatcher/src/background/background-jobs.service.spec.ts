@@ -19,7 +19,7 @@ describe('BackgroundJobsService', () => {
 
   beforeEach(() => {
     started = [];
-    redis = new RedisConnections({ redisUrl: stores.redisUrl }, new HealthRegistry(), logger);
+    redis = new RedisConnections({ redisUrl: stores.redisUrl, redisClusterNodes: [] }, new HealthRegistry(), logger);
   });
 
   afterEach(async () => {

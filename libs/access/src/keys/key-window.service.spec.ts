@@ -11,7 +11,7 @@ let buckets = 0;
 beforeAll(async () => {
   stores = await startStores();
   const logger = Logger.create({ service: 'credentials', level: 'error' });
-  redis = new RedisConnections({ redisUrl: stores.redisUrl }, new HealthRegistry(), logger);
+  redis = new RedisConnections({ redisUrl: stores.redisUrl, redisClusterNodes: [] }, new HealthRegistry(), logger);
   await new Promise<void>((resolve) => redis.shared.once('ready', () => resolve()));
 });
 afterAll(async () => {

@@ -118,13 +118,16 @@ export class ConfigReader {
   }
 
   /** Comma-separated words, trimmed, empty ones dropped. */
-  list(name: string, options?: { default?: readonly string[]; check?: (item: string) => string | null }): string[] {
+  list(
+    name: string,
+    options?: { default?: readonly string[]; check?: (item: string) => string | null; secret?: boolean },
+  ): string[] {
     const raw = this.raw(name);
     if (raw === undefined) return [...(options?.default ?? [])];
     const words = raw.split(',').flatMap((item) => item.trim() || []);
     for (const item of words) {
       const problem = options?.check?.(item);
-      if (problem) this.problem(`${name} ${problem}, got ${shown(item)}`);
+      if (problem) this.problem(`${name} ${problem}${options?.secret ? '' : `, got ${shown(item)}`}`);
     }
     return words;
   }

@@ -60,6 +60,7 @@ describe('the configuration of every service', () => {
       LOG_LEVEL: 'loud',
       FORCE_HTTPS: 'yes',
       TRUSTED_PROXY_CIDRS: '10.0.0.0/8, 10.0.0.0/33',
+      REDIS_CLUSTER_NODES: 'redis-1:6379,redis://:hunter2@redis-2:6379',
       CORS_ORIGINS: '*',
     });
     expect([...problems].sort()).toEqual(
@@ -69,6 +70,7 @@ describe('the configuration of every service', () => {
         'DATABASE_URL is required',
         'DB_POOL_MAX must be 1 to 500, got "501"',
         'REDIS_URL must be a URL with redis or rediss, got http',
+        'REDIS_CLUSTER_NODES must list servers like redis-1.example:6379',
         'CORS_ORIGINS must list origins, wildcards are refused, got "*"',
         'TRUSTED_PROXY_CIDRS must list CIDR ranges, got "10.0.0.0/33"',
         'FORCE_HTTPS must be true or false, got "yes"',

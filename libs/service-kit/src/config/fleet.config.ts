@@ -28,6 +28,8 @@ export interface FleetConfig extends RateLimitsConfig, TracingConfig {
   /** Connections per process and login. */
   pools: { serviceMax: number; workerMax: number };
   redisUrl: string;
+  /** Servers of a Redis Cluster, `host:port`, which have the login of `redisUrl`; empty with one server. */
+  redisClusterNodes: readonly string[];
   natsUrl: string;
   /** `{base_url}`, without a trailing slash. */
   publicApiUrl: string;
@@ -83,6 +85,7 @@ export function readFleetConfig(v: ConfigReader, service: ServiceName): FleetCon
       workerMax: v.integer('WORKER_DB_POOL_MAX', { min: 1, max: 500, default: 4 }),
     },
     redisUrl: v.url('REDIS_URL', { protocols: ['redis', 'rediss'], required: true, secret: true }),
+    redisClusterNodes: v.list('REDIS_CLUSTER_NODES', { secret: true, check: checkHostAndPort }),
     natsUrl: v.string('NATS_URL', { required: true, secret: true }),
     publicApiUrl,
     publicAppUrl,
@@ -109,6 +112,9 @@ function checkOrigin(origin: string): string | null {
     ? null
     : 'must list origins like https://app.example';
 }
+
+const checkHostAndPort = (address: string): string | null =>
+  /^[^\s:/@]+:\d{1,5}$/.test(address) ? null : 'must list servers like redis-1.example:6379';
 
 /** The password of the stores in docker-compose.yml without a .env file. */
 const DEVELOPMENT_PASSWORD = 'fleet';

@@ -21,7 +21,7 @@ describe('RedisConnections', () => {
     health = new HealthRegistry();
     const sink = { write: (line: string) => void logged.push(line) };
     const logger = Logger.create({ service: 'identity', level: 'info', sink });
-    redis = new RedisConnections({ redisUrl: proxy.url }, health, logger);
+    redis = new RedisConnections({ redisUrl: proxy.url, redisClusterNodes: [] }, health, logger);
     await redis.onModuleInit();
   });
   afterEach(async () => {

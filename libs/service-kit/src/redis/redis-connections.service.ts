@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { once } from 'node:events';
 import { DomainError, UnavailableError } from '@rmm/errors';
 import type { FleetConfig } from '../config/fleet.config.js';
@@ -11,15 +11,20 @@ import { FLEET_CONFIG } from '../tokens.js';
 const COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 const DISCONNECT_TIMEOUT_MS = 100;
+/** Attempts of a command in a cluster, 100 ms apart: within the time of one command. */
+const MAX_REDIRECTIONS = 10;
+
+/** A connection to one server, or one to each server of a cluster. */
+export type RedisClient = Redis | Cluster;
 
 /** The Redis connections of this process: a shared one that fails fast, and duplicates for blocking commands. */
 @Injectable()
 export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
-  private sharedConnection?: Redis;
-  private readonly opened = new Set<Redis>();
+  private sharedConnection?: RedisClient;
+  private readonly opened = new Set<RedisClient>();
 
   constructor(
-    @Inject(FLEET_CONFIG) private readonly config: Pick<FleetConfig, 'redisUrl'>,
+    @Inject(FLEET_CONFIG) private readonly config: Pick<FleetConfig, 'redisUrl' | 'redisClusterNodes'>,
     health: HealthRegistry,
     private readonly logger: Logger,
   ) {
@@ -29,7 +34,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Connects on first use. While Redis is away commands fail at once instead of queueing. */
-  get shared(): Redis {
+  get shared(): RedisClient {
     this.sharedConnection ??= this.open({
       enableOfflineQueue: false,
       maxRetriesPerRequest: 0,
@@ -39,7 +44,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   }
 
   /** Opens a connection that waits for Redis, as BullMQ's workers and blocking commands need it. */
-  duplicate(options: RedisOptions = {}): Redis {
+  duplicate(options: RedisOptions = {}): RedisClient {
     return this.open({ maxRetriesPerRequest: null, ...options });
   }
 
@@ -53,7 +58,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
    * Runs commands on the shared connection.
    * @throws UnavailableError  when Redis is away, refuses or does not respond
    */
-  async use<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+  async use<T>(work: (redis: RedisClient) => Promise<T>): Promise<T> {
     try {
       return await work(this.shared);
     } catch (cause) {
@@ -63,7 +68,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    const quit = async (redis: Redis) => {
+    const quit = async (redis: RedisClient) => {
       if (redis.status === 'ready') await redis.quit().catch(() => undefined);
       redis.disconnect();
     };
@@ -71,11 +76,10 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
     this.opened.clear();
   }
 
-  private open(options: RedisOptions): Redis {
-    const redis = new Redis(this.config.redisUrl, {
+  private open(options: RedisOptions): RedisClient {
+    const redis = this.connect({
       connectTimeout: CONNECT_TIMEOUT_MS,
       disconnectTimeout: DISCONNECT_TIMEOUT_MS,
-      retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000),
       ...options,
     });
     let up = true;
@@ -87,8 +91,29 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
       if (!up) this.logger.info('Redis connection is back');
       up = true;
     });
+    redis.on('node error', (err: Error, server: string) => {
+      this.logger.warn({ err, server }, 'A server of the Redis cluster cannot be reached');
+    });
     redis.on('end', () => this.opened.delete(redis));
     this.opened.add(redis);
     return redis;
   }
+
+  private connect({ enableOfflineQueue, ...options }: RedisOptions): RedisClient {
+    const { redisUrl, redisClusterNodes } = this.config;
+    if (!redisClusterNodes.length) {
+      return new Redis(redisUrl, { ...options, enableOfflineQueue, retryStrategy: reconnectDelay });
+    }
+    const { host, protocol, username, password } = new URL(redisUrl);
+    const login = { username: decodeURIComponent(username) || undefined, password: decodeURIComponent(password) };
+    return new Cluster([host, ...redisClusterNodes], {
+      enableOfflineQueue,
+      clusterRetryStrategy: reconnectDelay,
+      maxRedirections: MAX_REDIRECTIONS,
+      dnsLookup: (address, found) => found(null, address), // certificates are for names
+      redisOptions: { ...options, ...login, ...(protocol === 'rediss:' && { tls: {} }) },
+    });
+  }
 }
+
+const reconnectDelay = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000);
