@@ -51,6 +51,10 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .option('--pooler', 'reach PostgreSQL through a private PgBouncer in transaction mode')
     .option('--nats-cluster', 'run NATS as a cluster of three servers that hold each stream')
     .option('--redis-cluster', 'run Redis as a cluster of three servers with a replica each')
+    .option(
+      '--postgres-standby',
+      'run PostgreSQL with a synchronous standby, and one address that leads to the primary',
+    )
     .option('--replicas <service=n,...>', 'run several instances of a service', parseReplicas, {})
     .action(exitCodeOf(up));
   command('down', 'stop everything').action(exitCodeOf(down));

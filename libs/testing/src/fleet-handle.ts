@@ -12,11 +12,25 @@ export interface FleetHandle {
   natsUrl: string;
   /** The console of PgBouncer, with `./fleet up --pooler`. */
   poolerUrl?: string;
+  /** The standby of PostgreSQL, with `./fleet up --postgres-standby`. */
+  standbyUrl?: string;
   /** The folder of the log files, relative to the checkout. */
   logs: string;
   admin: { email: string; password: string };
   /** PostgreSQL, Redis and NATS where they are the fleet's own: a process that ended is started again at the same address. */
-  stores: { name: 'postgres' | 'redis' | 'nats' | 'nats-2' | 'nats-3' | 'redis-2' | 'redis-3' | 'pgbouncer'; pid: number }[];
+  stores: {
+    name:
+      | 'postgres'
+      | 'postgres-2'
+      | 'redis'
+      | 'redis-2'
+      | 'redis-3'
+      | 'nats'
+      | 'nats-2'
+      | 'nats-3'
+      | 'pgbouncer';
+    pid: number;
+  }[];
   services: { name: string; state: string; pid: number; port: number; instances: { pid: number; port: number }[] }[];
 }
 

@@ -88,6 +88,7 @@ export class Launcher {
       redisUrl: stores.redis.url,
       natsUrl: stores.nats.url,
       ...(pooler && { poolerUrl: pooler.url }),
+      ...(stores.postgres.standbyUrl && { standbyUrl: stores.postgres.standbyUrl }),
       admin: { email: secrets.adminEmail, password: secrets.adminPassword },
       localReceivers: areLocalReceiversAllowed(),
       logs: path.relative(process.cwd(), LOG_DIR),

@@ -17,6 +17,8 @@ type Url = 'accountUrl' | 'baseUrl' | 'docsUrl' | 'mailboxUrl' | 'databaseUrl' |
 export interface FleetSummary extends Record<Url, string> {
   /** The console of PgBouncer, when the services go through it. */
   poolerUrl?: string;
+  /** The standby of PostgreSQL, as the administrator who may promote it. */
+  standbyUrl?: string;
   admin: { email: string; password: string };
   localReceivers: boolean;
   logs: string;

@@ -19,21 +19,44 @@ const ENVIRONMENT = { LC_ALL: process.platform === 'darwin' ? 'en_US.UTF-8' : 'C
 const SETTINGS = ['listen_addresses=127.0.0.1', 'unix_socket_directories=', 'max_connections=300'];
 const THROWAWAY_SETTINGS = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'];
 
-export async function startPostgres(context: StoreContext): Promise<Store> {
-  const password = storePassword(context.dir);
+/** A data folder and the programs that serve it. */
+export interface PostgresCluster {
+  home: string;
+  bin: string;
+  from: string;
+}
+
+export const startPostgres = async (context: StoreContext): Promise<Store> =>
+  startPostgresServer(context, POSTGRES, await openCluster(context));
+
+/** Finds PostgreSQL and its data folder, which is created at the first start. No server of it runs yet. */
+export async function openCluster(context: StoreContext): Promise<PostgresCluster> {
   const { bin, major, from } = await findPostgres(context);
   const home = path.join(context.dir, `pg${major}`);
-  if (!fs.existsSync(home)) await createCluster(home, bin, major, password);
+  replaceByPromoted(home);
+  if (!fs.existsSync(home)) await createCluster(home, bin, major, storePassword(context.dir));
   if (!fs.existsSync(path.join(home, 'PG_VERSION'))) {
     throw new FleetError(`${home} is damaged: PG_VERSION is missing. Remove all data with: ./fleet reset`);
   }
   removeStalePidFile(home);
-  const settings = context.isThrowaway ? [...SETTINGS, ...THROWAWAY_SETTINGS] : SETTINGS;
+  return { home, bin, from };
+}
+
+/** @param own  settings of this server only @param env  read by its connection to another server */
+export function startPostgresServer(
+  context: StoreContext,
+  kind: ServerKind,
+  { home, bin, from }: PostgresCluster,
+  own: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+): Promise<Store> {
+  const password = storePassword(context.dir);
+  const settings = [...SETTINGS, ...(context.isThrowaway ? THROWAWAY_SETTINGS : []), ...own];
   const options = ['-D', home, ...settings.flatMap((setting) => ['-c', setting])];
-  return startServer(context, POSTGRES, from, {
+  return startServer(context, kind, from, {
     describe: (port) => ({
       ...unprivileged(path.join(bin, 'postgres'), [...options, '-p', String(port)]),
-      env: { PATH: process.env['PATH'], ...ENVIRONMENT },
+      env: { PATH: process.env['PATH'], ...ENVIRONMENT, ...env },
       signal: 'SIGINT', // a fast stop; SIGTERM waits for every client to disconnect
     }),
     urlOf: (port) => `postgres://fleet:${password}@127.0.0.1:${port}/postgres`,
@@ -115,6 +138,20 @@ function unprivilegedUser(): { uid: number; gid: number } | null {
     if (Number(uid)) return { uid: Number(uid), gid: Number(gid) };
   }
   throw new FleetError('PostgreSQL cannot run as root, and there is no user "postgres" or "nobody" to run it as.');
+}
+
+/** Returns the data folder of the standby of a data folder. */
+export const standbyOf = (home: string): string => `${home}-standby`;
+
+/** The server of a standby deletes this file when it is promoted. */
+export const isStandby = (home: string): boolean => fs.existsSync(path.join(home, 'standby.signal'));
+
+/** Continues with the data of a standby that was promoted in an earlier run: only there is what was committed since. */
+function replaceByPromoted(home: string): void {
+  const standby = standbyOf(home);
+  if (!fs.existsSync(standby) || isStandby(standby)) return;
+  fs.rmSync(home, { recursive: true, force: true });
+  fs.renameSync(standby, home);
 }
 
 /** Deletes the pid file of a killed server: after a restart of the machine another process may have its process id. */

@@ -13,6 +13,8 @@ export interface Store {
   isPrivate: boolean;
   /** Addresses of the other servers of a cluster: `127.0.0.1:4222`. */
   otherHosts?: readonly string[];
+  /** The standby of PostgreSQL, as the administrator who may promote it. */
+  standbyUrl?: string;
 }
 
 export interface StoreContext extends Supervision {

@@ -6,6 +6,7 @@ import { ProcessGroup } from '../processes/process-group.js';
 import { identify, isAlive } from '../processes/process-record.js';
 import { settleAll } from '../processes/run.js';
 import { findNats, NATS, startNats, startNatsCluster } from './nats.js';
+import { startPostgresWithStandby } from './postgres-standby.js';
 import { POSTGRES, startPostgres } from './postgres.js';
 import { isAtLeast, type ServerKind } from './programs.js';
 import { findRedis, REDIS, startRedis, startRedisCluster } from './redis.js';
@@ -13,9 +14,10 @@ import type { Store, StoreContext } from './store.js';
 
 export type Stores = Record<'postgres' | 'redis' | 'nats', Store>;
 
-/** The private stores that are clusters. */
+/** Shapes of private stores, by options of `./fleet up`. */
 export interface StoreShapes {
   natsCluster?: boolean;
+  postgresStandby?: boolean;
   redisCluster?: boolean;
 }
 
@@ -23,12 +25,13 @@ export interface StoreShapes {
 export async function openStores(
   context: StoreContext,
   natsUsers: readonly object[],
-  { natsCluster = false, redisCluster = false }: StoreShapes = {},
+  { natsCluster, postgresStandby, redisCluster }: StoreShapes = {},
 ): Promise<Stores> {
   const startNatsOfFleet = natsCluster ? startNatsCluster : startNats;
+  const startPostgresOfFleet = postgresStandby ? startPostgresWithStandby : startPostgres;
   const startRedisOfFleet = redisCluster ? startRedisCluster : startRedis;
   const [postgres, redis, nats] = await settleAll(
-    fromEnvironment(POSTGRES, context).then((found) => found ?? startPostgres(context)),
+    fromEnvironment(POSTGRES, context).then((found) => found ?? startPostgresOfFleet(context)),
     fromEnvironment(REDIS, context).then((found) => found ?? startRedisOfFleet(context)),
     fromEnvironment(NATS, context).then((found) => found ?? startNatsOfFleet(context, natsUsers)),
   );
