@@ -50,6 +50,11 @@ export class OwnFleet {
     return signalStore(name, signal, this.env);
   }
 
+  /** Reads what runs now. */
+  async status(): Promise<FleetHandle & { state: string }> {
+    return (await readFleetStatus(this.env)) as FleetHandle & { state: string };
+  }
+
   stop(): Promise<void> {
     return stop(this.launcher, this.dir);
   }
