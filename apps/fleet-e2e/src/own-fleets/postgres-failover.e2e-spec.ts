@@ -86,6 +86,7 @@ describe.each(Object.entries(FAULTS))('a fleet whose primary PostgreSQL %s', (fa
       }
     })();
     let faultAt: number;
+    let promotedAt: number;
     let readyAt: number;
     try {
       await successes();
@@ -93,6 +94,7 @@ describe.each(Object.entries(FAULTS))('a fleet whose primary PostgreSQL %s', (fa
       faultAt = performance.now();
       await breakDown(suspended, clients);
       await promoteStandby();
+      promotedAt = performance.now();
       suspended.resume(); // what it still does reaches no client
       await eventually(async () => expect((await fleet.status()).state).toBe('ready'), PATIENCE);
       readyAt = performance.now();
@@ -123,6 +125,7 @@ describe.each(Object.entries(FAULTS))('a fleet whose primary PostgreSQL %s', (fa
       events,
       deliveries: receivers.accepted.size,
       doubled: receivers.doubled.length,
+      msUntilPromoted: Math.round(promotedAt - faultAt),
       longestMsWithoutSuccess: Math.round(Math.max(...clients.map(({ longest }) => longest.gapMs))),
       longestMsUntilResponse: Math.round(Math.max(...clients.map(({ longest }) => longest.responseMs))),
     };
