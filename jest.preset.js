@@ -8,12 +8,13 @@ const swc = (parser, transform) => [
   },
 ];
 
-/** Packages that ship ES modules only: Jest's CommonJS loader needs them down-levelled. */
-const esmOnly = [
+/** Packages that ship ES modules only or call `import()`: Jest's CommonJS loader needs them down-levelled. */
+const esm = [
   '@nestjs/[^/]+',
   '@noble/hashes',
   '@scure/base',
   '@sindresorhus/[^/]+',
+  '@vscode/tree-sitter-wasm',
   '(@borewit|@tokenizer)/[^/]+',
   'escape-string-regexp',
   'file-type',
@@ -43,7 +44,7 @@ module.exports = {
     ),
     '^.+\\.m?js$': swc({ syntax: 'ecmascript' }, {}),
   },
-  transformIgnorePatterns: [`/node_modules/(?!(${esmOnly.join('|')})/)`],
+  transformIgnorePatterns: [`/node_modules/(?!(${esm.join('|')})/)`],
   coverageProvider: 'v8',
   coverageReporters: ['text-summary', 'lcov'],
 };

@@ -7,7 +7,7 @@ try {
   Write-Output "BitLocker cannot be read: $($_.Exception.Message)"
   exit 2
 }
-$volumes | Select-Object MountPoint, VolumeType, ProtectionStatus, VolumeStatus, EncryptionPercentage, EncryptionMethod |
+$volumes | Select-Object 'MountPoint', 'VolumeType', 'ProtectionStatus', 'VolumeStatus', 'EncryptionPercentage', 'EncryptionMethod' |
   Format-Table -AutoSize | Out-String -Width 200 | Write-Output
 $open = @($volumes | Where-Object { $_.VolumeType -eq 'OperatingSystem' -and $_.ProtectionStatus -ne 'On' })
 if ($open.Count -gt 0) { exit 1 }

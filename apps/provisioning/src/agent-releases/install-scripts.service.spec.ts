@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { powerShellErrors } from '../../test/powershell-syntax.js';
 import { InstallScriptsService } from './install-scripts.service.js';
 
 const scriptsFor = (publicApiUrl: string) => new InstallScriptsService({ publicApiUrl });
@@ -34,7 +35,11 @@ describe('InstallScriptsService', () => {
     expect(execFileSync('shellcheck', ['-'], { input: shell }).toString()).toBe('');
   });
 
-  it('has a PowerShell script that the parser accepts, where it is installed', () => {
+  it('has a PowerShell script without syntax errors', async () => {
+    expect(await powerShellErrors(scriptsFor('https://rmm.example.com').powerShell)).toEqual([]);
+  });
+
+  it('has a PowerShell script that the parser of PowerShell accepts, where it is installed', () => {
     if (!isInstalled('pwsh')) return;
     const { powerShell } = scriptsFor('https://rmm.example.com');
     const check = '$null = [scriptblock]::Create([Console]::In.ReadToEnd())';

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { readDto } from '@rmm/validation';
+import { powerShellErrors } from '../../../test/powershell-syntax.js';
 import { ScriptFieldsDto } from '../dto/script-fields.dto.js';
 import { LIBRARY_FOLDER, readManifest } from './system-library.service.js';
 
@@ -93,11 +94,19 @@ describe('the script library', () => {
     await run('pwsh', ['-NoProfile', '-NonInteractive', '-Command', `& { ${parse} }`, ...POWERSHELL.map(fileOf)]);
   });
 
-  it.each(POWERSHELL)('closes what it opens: %s', (file) => {
-    const code = codeOf(contentOf(file));
-    for (const [open, close] of ['()', '{}', '[]']) {
-      expect([open, code.split(open).length]).toEqual([open, code.split(close).length]);
-    }
+  it.each(POWERSHELL)('has no syntax error in %s', async (file) => {
+    expect(await powerShellErrors(contentOf(file))).toEqual([]);
+  });
+
+  it.each([
+    ['if ($a) {\n  Write-Output 1\n', ['line 2: missing }']],
+    ['$a = 1\nforeach ($x $y) { 1 }\n', ['line 2: "foreach ($x $y)"']],
+    ['exit 0\n$x = @{ a = 1; b }\n', ['line 2: "b"']],
+    ['if $a { 1 }\n', ['line 1: "if $a"']],
+    ['Write-Output "abc\n', ['line 1: "Write-Output \\"abc\\n"']],
+    ['$x = "a"\nWrite-Output (1, 2\n', ['line 2: "Write-Output (1, 2\\n"']],
+  ])('finds the syntax error of %j', async (script, errors) => {
+    expect(await powerShellErrors(script)).toEqual(errors);
   });
 
   itIf(process.platform === 'linux').each<[string, number[], RegExp]>([
