@@ -20,7 +20,7 @@ export * from './bootstrap/start-service.js';
 export { ErrorFilter, toErrorBody, writeError } from './errors/error.filter.js';
 export { Compressed } from './http/compression.js';
 export { EntityTagged } from './http/entity-tagged.decorator.js';
-export { assertIfMatch } from './http/if-match.js';
+export { assertIfMatch, assertIfMatchAny } from './http/if-match.js';
 export { InvalidIfMatch, RecordChanged } from './http/if-match.errors.js';
 export type { BodyRule } from './http/body.middleware.js';
 export type { AuthenticatedRequest, KitRequest, KitResponse, RequestCaller } from './http/kit-request.types.js';

@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { ApiClient, connectToFleet, createOrganization, inviteAndAccept, partnerWithMfa } from '@rmm/testing';
+import {
+  ApiClient,
+  connectToFleet,
+  createOrganization,
+  inviteAndAccept,
+  partnerWithMfa,
+  signInAdmin,
+} from '@rmm/testing';
 import { createApiKey, enrollDevice } from '../credentials/machines.js';
 import { createWebhook, must } from '../steps.js';
 
@@ -156,5 +163,23 @@ describe('entity tags', () => {
     expect(outcome(await restrict())).toEqual([412, 'precondition_failed']);
     const removed = await client.send('DELETE', `/users/${userId}`, undefined, ifMatch(tag));
     expect(outcome(removed)).toEqual([412, 'precondition_failed']);
+  });
+
+  it('protect a user from changes of platform administrators at once', async () => {
+    const roles = must(await client.get(`/users/roles?orgId=${orgId}`), 200).data as { id: string; name: string }[];
+    const roleId = roles.find(({ name }) => name === 'Org Viewer')?.id;
+    const { userId } = await inviteAndAccept(fleet, client, { orgId, roleId });
+    const admin = await signInAdmin(fleet);
+    const tag = await tagOf(`/users/${userId}?orgId=${orgId}`, admin);
+    const patch = (given: string, n: number) => admin.send('PATCH', `/users/${userId}`, named(n), ifMatch(given));
+    const responses = await Promise.all(Array.from({ length: 5 }, (_, n) => patch(tag, n)));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412]);
+    const accepted = responses.find(({ status }) => status === 200);
+    must(await patch(accepted?.headers.get('etag') ?? '', 5), 200);
+    expect(outcome(await patch(tag, 6))).toEqual([412, 'precondition_failed']);
+    expect(outcome(await client.send('PATCH', `/users/${userId}`, named(7), ifMatch('*')))).toEqual([
+      403,
+      'scope_not_allowed',
+    ]);
   });
 });

@@ -11,13 +11,14 @@ import { AssignRoleDto } from './dto/assign-role.dto.js';
 import { ListUsersDto } from './dto/list-members.dto.js';
 import { MemberScopeQueryDto } from './dto/member-scope-query.dto.js';
 import { UserDto, VOLATILE_USER_FIELDS } from './dto/member.dto.js';
-import { PlatformUserDto } from './dto/platform-user.dto.js';
+import { PlatformUserDto, VOLATILE_PLATFORM_USER_FIELDS } from './dto/platform-user.dto.js';
 import { UpdateMembershipDto } from './dto/update-membership.dto.js';
 import { UpdateUserDto } from './dto/update-user.dto.js';
 import { MembersService } from './members.service.js';
 import { PlatformUsersService } from './platform-users.service.js';
 
 const UserTags = () => EntityTagged<UserDto>(...VOLATILE_USER_FIELDS);
+const PlatformUserTags = () => EntityTagged<PlatformUserDto>(...VOLATILE_PLATFORM_USER_FIELDS);
 
 @ApiTags('Users')
 @ErrorCodes({
@@ -67,6 +68,7 @@ export class MembersController {
 
   @Patch(':id')
   @RequirePermission('users:write')
+  @PlatformUserTags()
   @AllowScopes('system')
   @ApiOperation({ summary: 'Update a user; any status but active ends its sessions' })
   @ApiOkResponse({ type: PlatformUserDto })

@@ -78,6 +78,11 @@ export interface LockedMember {
   managedByScim: boolean;
 }
 
+/** A membership with the partner or organization it is in. */
+export interface UserMembership extends LockedMember {
+  scope: MemberScope;
+}
+
 export interface NewMembership {
   scope: MemberScope;
   userId: string;
@@ -211,6 +216,26 @@ export class MembersRepository {
     );
     if (!member) throw new NotFoundError('User');
     return member;
+  }
+
+  /** Lists the memberships of a user that the caller can see, in no order. */
+  async listOfUser(tx: SqlExecutor, userId: string): Promise<UserMembership[]> {
+    const memberships: UserMembership[] = [];
+    for (const kind of ['partner', 'organization'] as const) {
+      const { name, owner, restriction } = TABLES[kind];
+      const rows = await tx.query<LockedMember & { partnerId: string; ownerId: string }>(
+        `SELECT m.partner_id AS "partnerId", m.${owner} AS "ownerId", m.role_id AS "roleId",
+           r.system_key AS "systemKey", u.email, u.name, u.status, ${restriction}
+         FROM ${name} m JOIN role r ON r.id = m.role_id JOIN user_account u ON u.id = m.user_id
+         WHERE m.user_id = :userId`,
+        { userId },
+      );
+      for (const { partnerId, ownerId, ...member } of rows) {
+        const scope = kind === 'partner' ? { kind, partnerId } : { kind, partnerId, orgId: ownerId };
+        memberships.push({ ...member, scope });
+      }
+    }
+    return memberships;
   }
 
   /**

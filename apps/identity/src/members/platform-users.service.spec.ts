@@ -29,6 +29,16 @@ describe('users that platform administrators change', () => {
   afterAll(() => testApp.stop());
 
   const member = (role = viewer) => inviteAndAccept(identity, owner.bearer, { roleId: role, orgAccess: 'all' });
+  const partnerMember = async () => ({ user: await member(), query: `partnerId=${owner.partnerId}` });
+  const organizationMember = async () => {
+    const [{ orgId } = { orgId: '' }] = await testApp.query<{ orgId: string }>(
+      `insert into organization_directory (org_id, partner_id, name, slug, status, version)
+       values (gen_random_uuid(), $1, 'Customer', 'c-' || gen_random_uuid(), 'active', 1) returning org_id as "orgId"`,
+      [owner.partnerId],
+    );
+    const role = await roleId(identity, owner.bearer, 'Org Viewer', `&orgId=${orgId}`);
+    return { user: await inviteAndAccept(identity, owner.bearer, { roleId: role, orgId }), query: `orgId=${orgId}` };
+  };
   const login = (email: string) => identity.post('/auth/login', { email, password: PASSWORD });
 
   it('are changed by platform administrators only, which is checked before any lookup', async () => {
@@ -49,6 +59,34 @@ describe('users that platform administrators change', () => {
     const malformed = ['validation_failed', 'validation_failed', 'validation_failed'];
     expect(responses.map(codeOf)).toEqual(['not_found', ...malformed]);
     expect((await identity.get('/users/me', kept)).status).toBe(200);
+  });
+
+  it.each(['partner', 'organization'])('are changed for the entity tag of a membership only: %s', async (kind) => {
+    const { user, query } = kind === 'partner' ? await partnerMember() : await organizationMember();
+    const bearer = await signInAdmin(identity);
+    const read = () => identity.get(`/users/${user.userId}?${query}`, { bearer });
+    const tag = expectStatus(await read(), 200).headers['etag'] ?? '';
+    const rename = (name: string) =>
+      identity.patch(`/users/${user.userId}`, { name }, { bearer, headers: { 'if-match': tag } });
+    const responses = await Promise.all(['A', 'B', 'C', 'D', 'E'].map(rename));
+    expect(responses.map(codeOf).sort()).toEqual([200, ...Array<string>(4).fill('precondition_failed')]);
+    const changed = responses.find(({ status }) => status === 200);
+    expect((await read()).body.name).toBe(changed?.body.name);
+  });
+
+  it('are changed for the entity tag of the last change, which no login changes', async () => {
+    const user = await member();
+    const bearer = await signInAdmin(identity);
+    const rename = (name: string, tag: string, by = bearer) =>
+      identity.patch(`/users/${user.userId}`, { name }, { bearer: by, headers: { 'if-match': tag } });
+    const { etag: first = '' } = expectStatus(await rename('A', '*'), 200).headers;
+    expectStatus(await login(user.email), 200);
+    const { etag: second = '' } = expectStatus(await rename('B', `"x.y", ${first}`), 200).headers;
+    expect(codeOf(await rename('C', first))).toBe('precondition_failed');
+    expect(codeOf(await rename('C', `W/${second}`))).toBe('precondition_failed');
+    expect(codeOf(await rename('C', 'x'))).toBe('invalid_if_match');
+    expect(codeOf(await rename('C', first, owner.bearer))).toBe('scope_not_allowed');
+    expect(codeOf(await rename('B', second))).toBe(200);
   });
 
   it('lose every session when they are disabled, and can log in once enabled again', async () => {

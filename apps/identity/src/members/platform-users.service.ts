@@ -2,15 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { ValidationError } from '@rmm/service-kit';
+import { assertIfMatchAny, ValidationError } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
+import type { UserAccount } from '../users/user-account.entity.js';
 import type { UserStatus } from '../users/user.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { PlatformUserDto } from './dto/platform-user.dto.js';
 import type { UpdateUserDto } from './dto/update-user.dto.js';
 import { LastAdmin, SelfActionRefused } from './member.errors.js';
-import { toPlatformUserDto } from './member.mapper.js';
+import { toMembershipFields, toPlatformUserDto } from './member.mapper.js';
+import { MembersRepository } from './members.repository.js';
 
 /** Users as platform administrators change them. */
 @Injectable()
@@ -18,6 +20,7 @@ export class PlatformUsersService {
   constructor(
     private readonly tenants: TenantDatabase,
     private readonly users: UsersRepository,
+    private readonly members: MembersRepository,
     private readonly sessions: SessionRevocationsService,
     private readonly audit: AuditTrail,
     private readonly accessChanges: AccessChangesService,
@@ -26,7 +29,7 @@ export class PlatformUsersService {
   /**
    * Updates a user, with memberships or without. Only platform administrators may: a user belongs to no single tenant.
    * Any other status than `active` ends every session in the same transaction.
-   * @throws NotFoundError; ValidationError for an invited user without a password; SelfActionRefused when callers would lock themselves out; LastAdmin
+   * @throws NotFoundError; ValidationError for an invited user without a password; SelfActionRefused when callers would lock themselves out; RecordChanged; LastAdmin
    */
   async update(caller: UserCaller, userId: string, dto: UpdateUserDto): Promise<PlatformUserDto> {
     if (Object.values(dto).every((value) => value === undefined)) {
@@ -35,6 +38,7 @@ export class PlatformUsersService {
     if (userId === caller.userId && dto.status !== undefined && dto.status !== 'active') throw new SelfActionRefused();
     return this.tenants.transaction(caller, async (tx) => {
       const before = await this.users.lock(tx, userId);
+      await assertIfMatchAny(() => this.formsOf(tx, before));
       if (before.isPlatformAdmin && leavesActive(before.status, dto.status)) {
         await this.users.lockPlatformAdmins(tx);
         if (!(await this.users.hasAnotherPlatformAdmin(tx, userId))) throw new LastAdmin();
@@ -50,6 +54,15 @@ export class PlatformUsersService {
       await this.audit.record(tx, caller, 'user.update', { type: 'user', id: userId, name: after.email }, details);
       return toPlatformUserDto(after);
     });
+  }
+
+  /** Returns the user as this route and, for each membership, `GET /users/:id` show it. */
+  private async formsOf(tx: TenantTransaction, account: UserAccount): Promise<object[]> {
+    const memberships = await this.members.listOfUser(tx, account.id);
+    return [
+      toPlatformUserDto(account),
+      ...memberships.map((member) => toMembershipFields(account.id, member, member.scope)),
+    ];
   }
 
   /** An active account without a password would have no way in: its invitation ends with the status. */

@@ -1,7 +1,7 @@
 import { type IfMatchCondition, runInContext } from '../context/request-context.js';
 import { entityTagOf, revisionOf } from './entity-tag.js';
 import { InvalidIfMatch, RecordChanged } from './if-match.errors.js';
-import { assertIfMatch, parseIfMatch } from './if-match.js';
+import { assertIfMatch, assertIfMatchAny, parseIfMatch } from './if-match.js';
 
 describe('parseIfMatch', () => {
   it.each([
@@ -76,6 +76,25 @@ describe('assertIfMatch', () => {
     await runInContext({ requestId: 'r' }, () => assertIfMatch(read));
     await assertIfMatch(read);
     expect(read).not.toHaveBeenCalled();
+  });
+});
+
+describe('assertIfMatchAny', () => {
+  const check = (revisions: string[] | null, forms: object[]) =>
+    runInContext({ requestId: 'r', ifMatch: { revisions, volatileFields: ['devices'] } }, () =>
+      assertIfMatchAny(() => Promise.resolve(forms)),
+    );
+
+  it('accepts the tag of each form of the record, and no other', async () => {
+    const forms = [
+      { id: '1', devices: 3 },
+      { id: '1', name: 'Acme' },
+    ];
+    for (const form of [{ id: '1' }, { id: '1', name: 'Acme' }]) await check([revisionOf(form, [])], forms);
+    await expect(check([revisionOf({ id: '1', name: 'Beta' }, [])], forms)).rejects.toThrow(RecordChanged);
+    await expect(check([], forms)).rejects.toThrow(RecordChanged);
+    await expect(check(['x'], [])).rejects.toThrow(RecordChanged);
+    await check(null, []);
   });
 });
 

@@ -13,11 +13,19 @@ const ENTITY_TAG = /(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g;
  * @throws RecordChanged
  * @see docs/reference/requests.md#entity-tags
  */
-export async function assertIfMatch(read: () => object | Promise<object>): Promise<void> {
+export function assertIfMatch(read: () => object | Promise<object>): Promise<void> {
+  return assertIfMatchAny(async () => [await read()]);
+}
+
+/**
+ * Like `assertIfMatch`, for a record that several routes show in forms of their own: a tag of any of them matches.
+ * @throws RecordChanged
+ */
+export async function assertIfMatchAny(read: () => Promise<object[]>): Promise<void> {
   const condition = currentContext()?.ifMatch;
   if (!condition?.revisions) return;
-  const stored = revisionOf(await read(), condition.volatileFields);
-  if (!condition.revisions.includes(stored)) throw new RecordChanged();
+  const stored = (await read()).map((form) => revisionOf(form, condition.volatileFields));
+  if (!stored.some((revision) => condition.revisions?.includes(revision))) throw new RecordChanged();
 }
 
 /** Returns the revisions of the tags in `If-Match`; null for `*`. @throws InvalidIfMatch */

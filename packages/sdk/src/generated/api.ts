@@ -29761,7 +29761,10 @@ export interface operations {
     Members_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Entity tags, or `*`; 412 when none of them is that of the stored record */
+                "If-Match"?: string;
+            };
             path: {
                 /** @description Id of the user */
                 id: string;
@@ -29776,6 +29779,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
@@ -29783,7 +29787,7 @@ export interface operations {
                     "application/json": components["schemas"]["PlatformUserDto"];
                 };
             };
-            /** @description `bad_request`, `invalid_role_scope`, `malformed_json`, `self_action_refused`, `validation_failed` */
+            /** @description `bad_request`, `invalid_if_match`, `invalid_role_scope`, `malformed_json`, `self_action_refused`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -29793,6 +29797,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description `last_admin`, `managed_by_scim`, `mfa_policy_would_lock_out_users`, `user_already_exists` */
             409: components["responses"]["Conflict"];
+            /** @description `precondition_failed` */
+            412: components["responses"]["PreconditionFailed"];
             /** @description `payload_too_large` */
             413: components["responses"]["PayloadTooLarge"];
             /** @description `unsupported_media_type` */

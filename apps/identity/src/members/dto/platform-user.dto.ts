@@ -29,3 +29,10 @@ export class PlatformUserDto {
   @ApiProperty({ format: 'date-time', description: 'When the user was last changed' })
   updatedAt: string;
 }
+
+/** The fields that change without an edit by an administrator. */
+export const VOLATILE_PLATFORM_USER_FIELDS = [
+  'lastLoginAt',
+  'mfaEnabled',
+  'updatedAt',
+] as const satisfies (keyof PlatformUserDto)[];
