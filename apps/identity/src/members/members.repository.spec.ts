@@ -53,6 +53,28 @@ describe('MembersRepository', () => {
     expect({ total: found.total, rows: found.rows.length }).toEqual({ total, rows: total });
   });
 
+  it.each([
+    [1, 2, 2, 3],
+    [2, 2, 1, 3],
+    [3, 2, 0, 3],
+    [1, 3, 3, 3],
+    [1, 10, 3, 3],
+    [2, 10, 0, 3],
+  ])('has the total of a search on page %d of %d members each', async (number, limit, rows, total) => {
+    const partner = await registerPartner(identity);
+    const role = await roleId(identity, partner.bearer, 'Partner Viewer');
+    for (const name of ['Casey 1', 'Casey 2', 'Other', 'Casey 3']) {
+      await inviteAndAccept(identity, partner.bearer, { name, roleId: role });
+    }
+    const own = { ...caller, tenant: { ...caller.tenant, partnerId: partner.partnerId, userId: partner.userId } };
+    const ofPartner = { kind: 'partner' as const, partnerId: partner.partnerId };
+    const found = await members.list(own, ofPartner, { page: number, limit, search: 'casey' });
+    expect(found).toMatchObject({ total, partnerSecurity: null, organizationSecurity: null });
+    const newestFirst = ['Casey 3', 'Casey 2', 'Casey 1'].slice((number - 1) * limit, number * limit);
+    expect(found.rows.map(({ name }) => name)).toEqual(newestFirst);
+    expect(found.rows).toHaveLength(rows);
+  });
+
   it('returns one member by id', async () => {
     const found = await members.find(caller, scope, owner.userId);
     expect(found.rows).toEqual([expect.objectContaining({ email: owner.email, orgAccess: 'all', siteIds: null })]);

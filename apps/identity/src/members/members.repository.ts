@@ -192,17 +192,16 @@ export class MembersRepository {
   ): Promise<MemberPage> {
     const owner = { ownerId: ownerIdOf(scope) };
     const reader = scope.kind === 'organization' ? restrictToOrganization(caller, scope.orgId) : caller;
-    const [[rows, [head]], [partner]] = await Promise.all([
-      this.tenants.readAll(reader, [
-        { sql: rowsSql(scope.kind, filters), params: { ...owner, ...filters, limit, offset: (page - 1) * limit } },
-        { sql: headSql(scope.kind, filters), params: { ...owner, ...filters, orgId: tenantOf(scope).orgId } },
-      ]),
+    const params = { ...owner, ...filters, orgId: tenantOf(scope).orgId, limit, offset: (page - 1) * limit };
+    const [listed, [partner]] = await Promise.all([
+      this.tenants.read<PageHead & (MemberRow | { id: null })>(reader, pageSql(scope.kind, filters), params),
       this.worker.query<Pick<PageHead, 'partnerSecurity'>>(PARTNER_SECURITY, { partnerId: scope.partnerId }),
     ]);
-    const { total, ...policies } = head as unknown as PageHead;
+    const { total, now, organizationSecurity } = listed[0] as PageHead;
+    const rows = listed.filter((row): row is PageHead & MemberRow => row.id !== null);
     const counted = Object.keys(filters).length === 0 ? { total } : cappedTotal(total);
     const partnerSecurity = partner?.partnerSecurity ?? null;
-    return { ...policies, ...counted, partnerSecurity, rows: rows as unknown as MemberRow[] };
+    return { now, organizationSecurity, ...counted, partnerSecurity, rows };
   }
 
   /** Locks a membership until the transaction ends. @throws NotFoundError when the user is no member of the scope */
@@ -333,13 +332,21 @@ function matching(kind: MemberScope['kind'], filters: Filters): string {
     WHERE m.${owner} = :ownerId${conditions.join('')}`;
 }
 
-const rowsSql = (kind: MemberScope['kind'], filters: Filters): string => `
-  SELECT u.id, u.email, u.name, u.status, u.last_login_at AS "lastLoginAt", u.mfa_enabled AS "mfaEnabled",
-    u.first_factor_at IS NOT NULL AS "everHadFactor", u.mfa_grace_granted_at AS "graceGrantedAt",
-    u.mfa_enrollment_deadline AS "enrollmentDeadline", r.id AS "roleId", r.name AS "roleName",
-    r.force_mfa AS "roleForcesMfa", ${TABLES[kind].restriction}
-  ${matching(kind, filters)}
-  ORDER BY m.created_at DESC, m.id DESC LIMIT :limit OFFSET :offset`;
+/** Returns one row without a member when the page is empty: its head is needed as well. */
+const pageSql = (kind: MemberScope['kind'], filters: Filters): string => `
+  WITH page AS MATERIALIZED (
+    SELECT m.created_at AS "createdAt", m.id AS "membershipId", u.id, u.email, u.name, u.status,
+      u.last_login_at AS "lastLoginAt", u.mfa_enabled AS "mfaEnabled",
+      u.first_factor_at IS NOT NULL AS "everHadFactor", u.mfa_grace_granted_at AS "graceGrantedAt",
+      u.mfa_enrollment_deadline AS "enrollmentDeadline", r.id AS "roleId", r.name AS "roleName",
+      r.force_mfa AS "roleForcesMfa", ${TABLES[kind].restriction}
+    ${matching(kind, filters)}
+    ORDER BY m.created_at DESC, m.id DESC LIMIT :limit OFFSET :offset)
+  SELECT ${totalSql(kind, filters)} AS total, now() AS now,
+    (SELECT settings -> 'security' FROM organization_security_policy WHERE org_id = :orgId) AS "organizationSecurity",
+    page.*
+  FROM (SELECT) head LEFT JOIN page ON true
+  ORDER BY page."createdAt" DESC, page."membershipId" DESC`;
 
 /** Without a filter the total is stored, and a filter by role needs no join: both keep long lists fast. */
 function totalSql(kind: MemberScope['kind'], filters: Filters): string {
@@ -351,9 +358,8 @@ function totalSql(kind: MemberScope['kind'], filters: Filters): string {
     : counted(matching(kind, filters));
 }
 
-const counted = (from: string): string =>
-  `(SELECT count(*)::integer FROM (SELECT 1 ${from} LIMIT ${MAX_TOTAL + 1}) matching)`;
-
-const headSql = (kind: MemberScope['kind'], filters: Filters): string => `
-  SELECT ${totalSql(kind, filters)} AS total, now() AS now,
-    (SELECT settings -> 'security' FROM organization_security_policy WHERE org_id = :orgId) AS "organizationSecurity"`;
+/** The last page gives the total: a text that few members have, for which all are read, is not looked for twice. */
+const counted = (from: string): string => `
+  CASE WHEN (SELECT count(*) FROM page) < :limit::integer AND (:offset::integer = 0 OR EXISTS (SELECT FROM page))
+    THEN :offset::integer + (SELECT count(*)::integer FROM page)
+    ELSE (SELECT count(*)::integer FROM (SELECT 1 ${from} LIMIT ${MAX_TOTAL + 1}) matching) END`;
