@@ -14,15 +14,15 @@ export class OwnFleet {
     readonly handle: FleetHandle,
     private readonly launcher: ChildProcess,
     private readonly env: NodeJS.ProcessEnv,
-    private readonly dir: string,
+    readonly dir: string,
   ) {}
 
-  /** @param options  of `./fleet up` */
-  static async start(options: readonly string[]): Promise<OwnFleet> {
+  /** @param options  of `./fleet up` @param variables  of the services */
+  static async start(options: readonly string[], variables: NodeJS.ProcessEnv = {}): Promise<OwnFleet> {
     const dir = await mkdtemp(join(tmpdir(), 'rmm-fleet-'));
     const own = { FLEET_DATA_DIR: dir, FLEET_TOOLS_DIR: TOOLS_DIR, FLEET_PORT: '18080', FLEET_ENDS_WITH_PARENT: '1' };
     const shared = { DATABASE_URL: '', REDIS_URL: '', NATS_URL: '', RATE_LIMITS_ENABLED: 'false' };
-    const env = { ...process.env, ...own, ...shared, NODE_ENV: 'development' };
+    const env = { ...process.env, ...own, ...shared, ...variables, NODE_ENV: 'development' };
     const args = [resolve('tools/fleet.mjs'), 'up', '--local-receivers', ...options];
     const output = join(dir, 'launcher.log');
     const log = await open(output, 'a');
