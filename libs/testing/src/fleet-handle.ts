@@ -19,16 +19,7 @@ export interface FleetHandle {
   admin: { email: string; password: string };
   /** PostgreSQL, Redis and NATS where they are the fleet's own: a process that ended is started again at the same address. */
   stores: {
-    name:
-      | 'postgres'
-      | 'postgres-2'
-      | 'redis'
-      | 'redis-2'
-      | 'redis-3'
-      | 'nats'
-      | 'nats-2'
-      | 'nats-3'
-      | 'pgbouncer';
+    name: 'postgres' | 'postgres-2' | 'redis' | 'redis-2' | 'redis-3' | 'nats' | 'nats-2' | 'nats-3' | 'pgbouncer';
     pid: number;
   }[];
   services: { name: string; state: string; pid: number; port: number; instances: { pid: number; port: number }[] }[];

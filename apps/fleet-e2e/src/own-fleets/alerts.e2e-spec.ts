@@ -121,14 +121,14 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
   it('end once the fleet works', () =>
     eventually(async () => expect(await prometheus.firing()).toEqual([]), { timeoutMs: 180_000, everyMs: 500 }));
 
-  it('tells of a service that hangs', async () => {
+  it('report a service that hangs', async () => {
     process.kill(pidOf('webhook-dispatcher'), 'SIGSTOP');
     await expectAlerts(['ServiceMissing', 'WebhookPartitionsWithoutOwner']);
     process.kill(pidOf('webhook-dispatcher'), 'SIGCONT');
     await untilOver('ServiceMissing', 'WebhookPartitionsWithoutOwner');
   });
 
-  it('tells of guessed passwords, locked accounts, overload and unknown keys', async () => {
+  it('report guessed passwords, locked accounts, overload and unknown keys', async () => {
     const accounts = await Promise.all(Array.from({ length: ACCOUNTS }, () => registerPartner(fleet.handle)));
     const guess = async () => {
       for (let n = 0; n < WRONG_PASSWORDS; n++) {
@@ -150,7 +150,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await expectAlerts(['CredentialsRefused'], unknown);
   });
 
-  it('tells of Redis, and of sign-ins that fail without it', async () => {
+  it('report Redis, and of sign-ins that fail without it', async () => {
     await fleet.signalStore('redis', 'SIGSTOP');
     const alerts = ['ServiceNotReady', 'DependencyDown', 'RateLimitsFailClosed'];
     const burns = ['AvailabilityBudgetBurnsFast', 'AvailabilityBudgetBurnsSlowly'];
@@ -159,7 +159,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await untilOver('ServiceNotReady', 'DependencyDown');
   });
 
-  it('tells of mails that fail, wait and are given up', async () => {
+  it('report mails that fail, wait and are given up', async () => {
     await rename(mailbox, `${mailbox}-away`);
     await writeFile(mailbox, 'no folder, so that no mail can be written');
     const register = async () => {
@@ -179,7 +179,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await untilOver('MailsDelayed', 'ServiceNotReady');
   });
 
-  it('tells of events that cannot be read or handled', async () => {
+  it('report events that cannot be read or handled', async () => {
     const { partnerId } = await registerPartner(fleet.handle);
     const readable = { partnerId, name: 'P', slug: 'p', status: 'active', maxDevices: null, settings: {} };
     await publishPartnerEvent(fleet.handle, partnerId, { ...readable, maxOrganizations: 'many', version: 50 });
@@ -187,7 +187,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await expectAlerts(['TenantFieldMalformed', 'TenantChangeNotApplied', 'MessageNotHandled']);
   });
 
-  it('tells of NATS, and of changes that are late after it', async () => {
+  it('report NATS, and of changes that are late after it', async () => {
     const role = { name: `Role ${randomUUID()}`, permissions: [DEVICES] };
     const { id } = must(await partner.client.post('/roles', role), 201);
     let isWide = false;
@@ -204,7 +204,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await untilOver('BroadcastsDelayed', 'AccessFeedSilent', 'MessagesDelayed', 'ServiceNotReady');
   });
 
-  it('tells of PostgreSQL, and of events that are late after it', async () => {
+  it('report PostgreSQL, and of events that are late after it', async () => {
     await createWebhook(partner.client, orgId, { url: await receive(200), events: ['alert.triggered'] });
     const events = eventsFor([{ orgId, webhookIds: [] }], LATE_EVENTS);
     const { pid = NaN } = fleet.handle.stores.find(({ name }) => name === 'postgres') ?? {};
@@ -221,7 +221,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await untilOver('DatabasePoolExhausted', 'ServiceNotReady');
   });
 
-  it('tells of receivers that fail or pause their webhooks', async () => {
+  it('report receivers that fail or pause their webhooks', async () => {
     const failing = 'http://127.0.0.1:1/closed';
     const pausing = await receive(429, { 'retry-after': '60' });
     const tenants: string[] = [];
@@ -242,7 +242,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await expectAlerts(['WebhookCircuitBreakersOpen', 'WebhooksPausedByReceivers']);
   });
 
-  it('tells of webhooks that cannot be opened', async () => {
+  it('report webhooks that cannot be opened', async () => {
     const { id } = await createWebhook(partner.client, orgId, { url: await receive(200) });
     await query(
       fleet.handle,

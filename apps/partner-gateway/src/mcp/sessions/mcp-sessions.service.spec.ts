@@ -13,7 +13,11 @@ describe('McpSessions', () => {
   /** Returns the sessions as another replica sees them. */
   function replica(): McpSessions {
     const logger = Logger.create({ service: 'partner-gateway', level: 'error' });
-    const redis = new RedisConnections({ redisUrl: stores.redisUrl, redisClusterNodes: [] }, new HealthRegistry(), logger);
+    const redis = new RedisConnections(
+      { redisUrl: stores.redisUrl, redisClusterNodes: [] },
+      new HealthRegistry(),
+      logger,
+    );
     connections.push(redis);
     return new McpSessions(redis, { mcp: MCP });
   }
