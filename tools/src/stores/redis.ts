@@ -1,4 +1,3 @@
-import getPort from 'get-port';
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Say } from '../console.js';
@@ -7,7 +6,7 @@ import { settleAll } from '../processes/run.js';
 import { checkRedis } from './clients.js';
 import { fetchDebianPackages, findOnPath, firstProgram, programAt, type ServerKind } from './programs.js';
 import { formRedisCluster } from './redis-cluster.js';
-import { startServer, type Store, type StoreContext, storePassword } from './store.js';
+import { clusterKinds, clusterPorts, startServer, type Store, type StoreContext, storePassword } from './store.js';
 
 export const REDIS: ServerKind = {
   name: 'redis',
@@ -28,26 +27,17 @@ export function startRedis(context: StoreContext): Promise<Store> {
 
 /** Starts six private servers as a cluster; one of each pair may fail. */
 export async function startRedisCluster(context: StoreContext): Promise<Store> {
-  const kinds = Array.from({ length: CLUSTER_SIZE }, (_, index) => {
-    const number = index === 0 ? '' : `-${index + 1}`;
-    return { ...REDIS, name: `redis${number}`, title: `Redis ${index + 1} of ${CLUSTER_SIZE}` };
-  });
-  const buses: number[] = [];
-  for (const { name } of kinds) {
-    const port = await getPort({ host: '127.0.0.1', port: context.ports[`${name}-bus`] ?? 0 });
-    context.ports[`${name}-bus`] = port;
-    buses.push(port);
-  }
+  const kinds = clusterKinds(REDIS, CLUSTER_SIZE);
+  const buses = await clusterPorts(context, kinds);
   const [first, ...others] = await settleAll(
     ...kinds.map((kind, index) => {
-      const cluster = ['cluster-enabled yes', `cluster-port ${buses[index]}`, 'cluster-node-timeout 3000'];
-      return startRedisServer(context, kind, path.join('redis-cluster', kind.name), cluster);
+      const settings = ['cluster-enabled yes', `cluster-port ${buses[index]}`, 'cluster-node-timeout 3000'];
+      settings.push('repl-diskless-sync-delay 0'); // copies to a replica begin at once
+      return startRedisServer(context, kind, path.join('redis-cluster', kind.name), settings);
     }),
   );
-  await formRedisCluster(
-    [first, ...others].map(({ url }) => url),
-    buses,
-  );
+  const urls = [first, ...others].map(({ url }) => url);
+  await formRedisCluster(urls, buses);
   return { ...first, otherHosts: others.map(({ url }) => new URL(url).host) };
 }
 

@@ -31,6 +31,24 @@ export function storePassword(dir: string): string {
   return fs.readFileSync(file, 'utf8').trim();
 }
 
+/** Returns the kinds of the servers of a cluster: `nats`, `nats-2`, `nats-3`. */
+export const clusterKinds = (kind: ServerKind, size: number): ServerKind[] =>
+  Array.from({ length: size }, (_, index) => ({
+    ...kind,
+    name: index === 0 ? kind.name : `${kind.name}-${index + 1}`,
+    title: `${kind.title} ${index + 1} of ${size}`,
+  }));
+
+/** Returns the ports through which the servers of a cluster talk to each other: those of the previous run, or free ones. */
+export async function clusterPorts({ ports }: StoreContext, kinds: readonly ServerKind[]): Promise<number[]> {
+  const found: number[] = [];
+  for (const { name } of kinds) {
+    const key = `${name}-cluster`;
+    found.push((ports[key] = await getPort({ host: '127.0.0.1', port: ports[key] ?? 0 })));
+  }
+  return found;
+}
+
 /**
  * Starts a private server on the port of the previous run or a free one. Tries again when it ends during its start:
  * another process took the port, or backends of a killed PostgreSQL are still ending.
