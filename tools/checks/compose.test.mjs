@@ -24,8 +24,8 @@ const NEEDED_BY_SOME = {
 /** Listed for all, read by those that verify a token by identity's published keys. */
 const WITHOUT_JWKS = ['identity: JWKS_URL', 'partner-gateway: JWKS_URL'];
 const ONLY_CREDENTIALS = ['provisioning: ENROLLMENT_KEY_DEFAULT_TTL_MINUTES'];
-/** BIND_ADDRESS: a container opens its port on all interfaces. MIGRATIONS_DATABASE_URL: for the migrations only. DIRECT_WORKER_DATABASE_URL: there is no pooler. */
-const NOT_HANDED_ON = ['BIND_ADDRESS', 'MIGRATIONS_DATABASE_URL', 'DIRECT_WORKER_DATABASE_URL'];
+/** BIND_ADDRESS: a container opens its port on all interfaces. MIGRATIONS_DATABASE_URL: for the migrations only. DIRECT_WORKER_DATABASE_URL and REDIS_CLUSTER_NODES: there is no pooler and one Redis. */
+const NOT_HANDED_ON = ['BIND_ADDRESS', 'MIGRATIONS_DATABASE_URL', 'DIRECT_WORKER_DATABASE_URL', 'REDIS_CLUSTER_NODES'];
 const migrationNames = serviceNames.map((name) => `${name}-migrations`);
 const schemaOf = (name) => name.replaceAll('-', '_');
 const prefixOf = (name) => schemaOf(name).toUpperCase();
