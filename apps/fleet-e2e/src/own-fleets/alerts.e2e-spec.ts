@@ -30,6 +30,7 @@ const WRONG_PASSWORDS = 5;
 const LATE_EVENTS = 500;
 /** Longer than the objective of a first attempt. */
 const HANG_MS = 33_000;
+const PATIENCE = { timeoutMs: 180_000, everyMs: 500 };
 const DEVICES = { resource: 'devices', action: 'read' };
 const SITES = { resource: 'sites', action: 'read' };
 
@@ -85,13 +86,10 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
       while (!isOver.signal.aborted) await meanwhile();
     })();
     try {
-      await eventually(
-        async () => {
-          for (const name of await prometheus.firing()) missing.delete(name);
-          expect([...missing]).toEqual([]);
-        },
-        { timeoutMs: 180_000, everyMs: 500 },
-      );
+      await eventually(async () => {
+        for (const name of await prometheus.firing()) missing.delete(name);
+        expect([...missing]).toEqual([]);
+      }, PATIENCE);
     } finally {
       isOver.abort();
       await going;
@@ -100,10 +98,10 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
 
   /** Waits until the alerts have ended: what fires for one cause must not be taken for the next. */
   const untilOver = (...names: readonly string[]) =>
-    eventually(async () => expect((await prometheus.firing()).filter((name) => names.includes(name))).toEqual([]), {
-      timeoutMs: 180_000,
-      everyMs: 500,
-    });
+    eventually(
+      async () => expect((await prometheus.firing()).filter((name) => names.includes(name))).toEqual([]),
+      PATIENCE,
+    );
 
   const pidOf = (service: string) => fleet.handle.services.find(({ name }) => name === service)?.pid ?? NaN;
   const login = (email: string, password: string) => anonymous().post('/auth/login', { email, password });
@@ -118,8 +116,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`;
   }
 
-  it('end once the fleet works', () =>
-    eventually(async () => expect(await prometheus.firing()).toEqual([]), { timeoutMs: 180_000, everyMs: 500 }));
+  it('end once the fleet works', () => eventually(async () => expect(await prometheus.firing()).toEqual([]), PATIENCE));
 
   it('report a service that hangs', async () => {
     process.kill(pidOf('webhook-dispatcher'), 'SIGSTOP');
@@ -150,7 +147,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await expectAlerts(['CredentialsRefused'], unknown);
   });
 
-  it('report Redis, and of sign-ins that fail without it', async () => {
+  it('report a Redis that hangs, and sign-ins that fail without it', async () => {
     await fleet.signalStore('redis', 'SIGSTOP');
     const alerts = ['ServiceNotReady', 'DependencyDown', 'RateLimitsFailClosed'];
     const burns = ['AvailabilityBudgetBurnsFast', 'AvailabilityBudgetBurnsSlowly'];
@@ -187,7 +184,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await expectAlerts(['TenantFieldMalformed', 'TenantChangeNotApplied', 'MessageNotHandled']);
   });
 
-  it('report NATS, and of changes that are late after it', async () => {
+  it('report a NATS that hangs, and changes that are late after it', async () => {
     const role = { name: `Role ${randomUUID()}`, permissions: [DEVICES] };
     const { id } = must(await partner.client.post('/roles', role), 201);
     let isWide = false;
@@ -204,7 +201,7 @@ describeDrills(skipped ? `${NAME} (skipped: ${skipped})` : NAME, () => {
     await untilOver('BroadcastsDelayed', 'AccessFeedSilent', 'MessagesDelayed', 'ServiceNotReady');
   });
 
-  it('report PostgreSQL, and of events that are late after it', async () => {
+  it('report a PostgreSQL that hangs, and events that are late after it', async () => {
     await createWebhook(partner.client, orgId, { url: await receive(200), events: ['alert.triggered'] });
     const events = eventsFor([{ orgId, webhookIds: [] }], LATE_EVENTS);
     const { pid = NaN } = fleet.handle.stores.find(({ name }) => name === 'postgres') ?? {};
