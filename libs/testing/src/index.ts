@@ -10,4 +10,4 @@ export * from './txt-name-server.js';
 export * from './webhook-receiver.js';
 export * from './fake-psa/fake-psa.js';
 export type { FakeVendorName } from './fake-psa/fake-psa-vendors.js';
-export { eventually } from '@rmm/testing-services';
+export { eventually, freePort } from '@rmm/testing-services';

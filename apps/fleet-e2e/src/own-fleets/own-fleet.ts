@@ -1,12 +1,25 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, join, resolve } from 'node:path';
 import { eventually, readFleetStatus, type FleetHandle } from '@rmm/testing';
 import { signalStore, type Store } from '../outages/killing.js';
 
-export const TOOLS_DIR = process.env['FLEET_TOOLS_DIR'] ?? resolve('.data/tools');
+const TOOLS_DIR = process.env['FLEET_TOOLS_DIR'] ?? resolve('.data/tools');
+
+/**
+ * Finds a program that some specs need and not every machine has.
+ * @param variable  the environment variable that may name its path @param unpacked  its path below the folder of fetched programs
+ * @returns its path; undefined where it is not installed
+ */
+export function findProgram(name: string, variable: string, unpacked: string): string | undefined {
+  const folders = ['/usr/sbin', ...(process.env['PATH'] ?? '').split(delimiter)];
+  const named = process.env[variable] ?? '';
+  const candidates = [named, join(TOOLS_DIR, unpacked), ...folders.map((folder) => join(folder, name))];
+  return candidates.find((file) => file !== '' && existsSync(file));
+}
 
 /** A fleet of one spec file with private stores, for a shape that the common fleets do not have. */
 export class OwnFleet {

@@ -1,26 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { delimiter, join, resolve } from 'node:path';
-import { eventually, type FleetHandle } from '@rmm/testing';
-import { TOOLS_DIR } from './own-fleet.js';
+import { join, resolve } from 'node:path';
+import { eventually, type FleetHandle, freePort } from '@rmm/testing';
+import { findProgram } from './own-fleet.js';
 
 /** Rules of hours are seen within minutes; the shortest range still has values of three scrapes. */
 const FASTER = 30;
 const SECONDS = { m: 60, h: 3_600, d: 86_400 };
 
-/** Paths at which `.ci/install-promtool` unpacks it and packages install it. */
-const CANDIDATES = [
-  process.env['PROMETHEUS_PATH'] ?? '',
-  join(TOOLS_DIR, 'promtool/usr/bin/prometheus'),
-  ...(process.env['PATH'] ?? '').split(delimiter).map((folder) => join(folder, 'prometheus')),
-];
-
-/** The program; undefined where Prometheus is not installed. */
-export const PROMETHEUS = CANDIDATES.find((file) => file !== '' && existsSync(file));
+/** The program, which `.ci/install-promtool` unpacks; undefined where Prometheus is not installed. */
+export const PROMETHEUS = findProgram('prometheus', 'PROMETHEUS_PATH', 'promtool/usr/bin/prometheus');
 
 interface Alerts {
   data: { alerts: { state: string; labels: { alertname: string } }[] };
@@ -44,7 +35,7 @@ export class Prometheus {
       scrape_configs: [{ job_name: 'fleet', honor_labels: true, static_configs: [{ targets }] }],
     };
     await writeFile(join(dir, 'prometheus.yml'), JSON.stringify(configuration));
-    const address = `127.0.0.1:${await findFreePort()}`;
+    const address = `127.0.0.1:${await freePort()}`;
     const args = [
       `--config.file=${join(dir, 'prometheus.yml')}`,
       `--storage.tsdb.path=${join(dir, 'data')}`,
@@ -73,17 +64,9 @@ export class Prometheus {
 }
 
 /** Divides ranges, offsets and waiting times of rules; the limits that they compare with stay as they are. */
-export const shortenPeriods = (rules: string): string =>
+const shortenPeriods = (rules: string): string =>
   rules.replace(
     /(\[|offset |for: )(\d+)([mhd])\b/g,
     (_, before: string, count: string, unit: keyof typeof SECONDS) =>
       `${before}${Math.ceil((Number(count) * SECONDS[unit]) / FASTER)}s`,
   );
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
-}

@@ -1,12 +1,10 @@
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
 import pg from 'pg';
 import { eventually, partnerWithMfa, signInAdmin, type ApiClient } from '@rmm/testing';
 import { EventPublisher } from '../outages/event-publisher.js';
 import { must } from '../steps.js';
 import { BehavingReceiver } from '../webhooks/behaving-receiver.js';
 import { eventsFor, WebhookTenants } from '../webhooks/webhook-tenants.js';
-import { OwnFleet, TOOLS_DIR } from './own-fleet.js';
+import { findProgram, OwnFleet } from './own-fleet.js';
 
 jest.setTimeout(600_000);
 
@@ -16,13 +14,8 @@ const PARTNERS = 4;
 const ORGANIZATIONS = 12;
 const EVENTS = 500;
 
-/** Paths at which `.ci/install-pgbouncer` unpacks it and packages install it. */
-const CANDIDATES = [
-  process.env['PGBOUNCER_PATH'] ?? '',
-  join(TOOLS_DIR, 'pgbouncer/usr/sbin/pgbouncer'),
-  ...['/usr/sbin', ...(process.env['PATH'] ?? '').split(delimiter)].map((folder) => join(folder, 'pgbouncer')),
-];
-const hasPgBouncer = CANDIDATES.some((file) => file !== '' && existsSync(file));
+/** `.ci/install-pgbouncer` unpacks it. */
+const hasPgBouncer = findProgram('pgbouncer', 'PGBOUNCER_PATH', 'pgbouncer/usr/sbin/pgbouncer') !== undefined;
 
 const NAME = 'a fleet behind PgBouncer in transaction mode';
 const describeWithPgBouncer = hasPgBouncer ? describe : describe.skip;
