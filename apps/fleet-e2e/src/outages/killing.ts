@@ -26,12 +26,12 @@ export async function killService(name: string, index = 0): Promise<void> {
   process.kill((await findReplica(name, index)).pid, 'SIGKILL');
 }
 
-/** Waits until every service is ready again. */
+/** Waits until every service is ready again. Each look at the status is a process, which costs the fleet CPU time. */
 export const untilReady = (): Promise<void> =>
   eventually(
     async () => {
       const { state } = (await readFleetStatus()) as FleetHandle & { state: string };
       if (state !== 'ready') throw new Error(`the fleet is ${state}`);
     },
-    { timeoutMs: 180_000 },
+    { timeoutMs: 180_000, everyMs: 1_000 },
   );

@@ -9,15 +9,15 @@ import { killService, signalStore, untilReady } from './killing.js';
 
 jest.setTimeout(600_000);
 
-const EVENTS = 1_000;
+const EVENTS = 500;
 const WEBHOOKS = 20;
 const DELIVERIES = EVENTS * WEBHOOKS;
 /** Deliveries after which the fault is injected. */
-const AFTER = 6_000;
+const AFTER = 3_000;
 /** Time in milliseconds after which the outcome of an attempt is certainly written. */
 const WRITTEN_AFTER_MS = 3_000;
 
-describe('twenty thousand deliveries', () => {
+describe('ten thousand deliveries', () => {
   const fleet = connectToFleet();
   let client: ApiClient;
   let receivers: CountingReceivers;
