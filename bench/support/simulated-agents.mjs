@@ -2,6 +2,7 @@
 import Redis from 'ioredis';
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { BenchServer } from './bench-server.mjs';
 import { lib } from './built-code.mjs';
@@ -10,6 +11,7 @@ import { storesCpu } from './stores-cpu.mjs';
 
 const AGENTS = 10_000;
 const INTERVAL_SECONDS = 60;
+/** This process needs a second to start its agents, which the first requests wait for. */
 const WARM_UP_SECONDS = 5;
 const SIMULATOR = path.resolve(import.meta.dirname, '../../tools/agent-simulator/dist/index.js');
 
@@ -37,22 +39,19 @@ export async function measureOverHttp({ admin, env, nats, stores, seconds }) {
   try {
     const { port } = await server.ready();
     const agents = await insertAgents(admin, SimulatedAgent, `http://127.0.0.1:${port}/api/v1`);
-    const send = async (time) => {
-      const counts = new RequestCounts();
-      const signal = AbortSignal.timeout(time * 1_000);
-      await sendHeartbeats(agents, counts, { intervalSeconds: INTERVAL_SECONDS, signal });
-      return counts;
-    };
     const usage = async () => ({
       service: await server.cpuMicros(),
       ...(await storesCpu(redis, admin)),
       wal: (await admin.query(`SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8 AS bytes`)).rows[0]
         .bytes,
     });
-    await send(WARM_UP_SECONDS);
-    agents.reverse(); // those that have sent none come first
+    const counts = new RequestCounts();
+    const signal = AbortSignal.timeout((WARM_UP_SECONDS + seconds) * 1_000);
+    const sending = sendHeartbeats(agents, counts, { intervalSeconds: INTERVAL_SECONDS, signal });
+    await sleep(WARM_UP_SECONDS * 1_000);
+    counts.durations.length = 0;
     const before = await usage();
-    const counts = await send(seconds);
+    await sending;
     const after = await usage();
     const share = (name) => (after[name] - before[name]) / (seconds * 1e6);
     return {
