@@ -50,6 +50,29 @@ describe('RestampRepository', () => {
     expect((await database.admin.query('SELECT FROM export_restamp')).rowCount).toBe(0);
   });
 
+  it('leaves records that another transaction has locked for later, without waiting for them', async () => {
+    const partnerId = randomUUID();
+    const orgId = await database.createOrganization(partnerId);
+    const locked = await database.createDevice(partnerId, orgId);
+    for (let n = 0; n < 2; n += 1) await database.createDevice(partnerId, orgId);
+    await setStatus(orgId, 'suspended');
+    const latest = (await stampsOf(orgId)).toSorted().at(-1) ?? '';
+    await setStatus(orgId, 'active');
+    const countUnstamped = async () => (await stampsOf(orgId)).filter((stamp) => stamp <= latest).length;
+    const other = await database.admin.connect();
+    try {
+      await other.query('BEGIN');
+      await other.query('SELECT FROM device WHERE id = $1 FOR UPDATE', [locked]);
+      await stampAll(10);
+      expect(await countUnstamped()).toBe(1);
+    } finally {
+      await other.query('ROLLBACK');
+      other.release();
+    }
+    await stampAll(10);
+    expect(await countUnstamped()).toBe(0);
+  });
+
   it('does not stamp the records of an organization whose name or settings change', async () => {
     const partnerId = randomUUID();
     const orgId = await database.createOrganization(partnerId);

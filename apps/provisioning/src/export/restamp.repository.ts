@@ -29,8 +29,9 @@ export class RestampRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
   /**
-   * Stamps the next records of the oldest request that no other replica works on.
-   * @returns false when there is no request
+   * Stamps the next records of the oldest request that no other replica works on. Waits for no record that another
+   * transaction has locked: it could wait for one of these in turn.
+   * @returns false when there is no request, or the rest of its records is locked
    */
   stampNext(limit: number): Promise<boolean> {
     return this.worker.transaction(async (tx) => {
@@ -38,6 +39,9 @@ export class RestampRepository {
       if (!request) return false;
       for (const [table, key] of Object.entries(STAMPED_TABLES)) {
         if ((await this.stamp(tx, table, key, request, limit)) > 0) return true;
+      }
+      for (const table of Object.keys(STAMPED_TABLES)) {
+        if (await this.hasUnstamped(tx, table, request)) return false;
       }
       await tx.query('DELETE FROM export_restamp WHERE id = :id', { id: request.id });
       return true;
@@ -64,10 +68,18 @@ export class RestampRepository {
     const rows = await tx.query(
       `UPDATE ${table} SET updated_at = clock_timestamp() WHERE ${key} IN (
          SELECT ${key} FROM ${table} WHERE org_id = :orgId AND updated_at < :startedAt::timestamptz
-          ORDER BY ${key} LIMIT :limit FOR NO KEY UPDATE)
+          ORDER BY ${key} LIMIT :limit FOR NO KEY UPDATE SKIP LOCKED)
        RETURNING 1 AS one`,
       { orgId, startedAt, limit },
     );
     return rows.length;
+  }
+
+  private async hasUnstamped(tx: SqlExecutor, table: string, { orgId, startedAt }: Restamp): Promise<boolean> {
+    const rows = await tx.query(
+      `SELECT 1 AS one FROM ${table} WHERE org_id = :orgId AND updated_at < :startedAt::timestamptz LIMIT 1`,
+      { orgId, startedAt },
+    );
+    return rows.length > 0;
   }
 }
