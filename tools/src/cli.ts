@@ -1,17 +1,20 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { ExecaError } from 'execa';
 import path from 'node:path';
-import { bench, benchmarkNames, stores } from './commands/bench.js';
-import { doctor } from './commands/doctor.js';
-import { down, reset, restart, up } from './commands/lifecycle.js';
-import { emit, env, mailbox, replay, rotateSigningKey, seed, totp, withdrawSigningKey } from './commands/operations.js';
-import { receiver } from './commands/receiver.js';
-import { logs, status } from './commands/status.js';
-import { PART_NAMES, test } from './commands/test.js';
+import { benchmarkNames, PART_NAMES } from './commands/choices.js';
 import { FleetError } from './console.js';
 import { SERVICE_NAMES, type ServiceName } from './fleet/services.js';
 import { DATA_DIR, readJson, ROOT } from './paths.js';
 import { abortCommands } from './processes/run.js';
+
+// The code of a command is loaded when the command runs: all of it takes longer to load than most commands to run.
+const bench = () => import('./commands/bench.js');
+const doctor = () => import('./commands/doctor.js');
+const lifecycle = () => import('./commands/lifecycle.js');
+const operations = () => import('./commands/operations.js');
+const receiver = () => import('./commands/receiver.js');
+const status = () => import('./commands/status.js');
+const test = () => import('./commands/test.js');
 
 const VARIABLES = `
 Variables:
@@ -56,11 +59,11 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
       'run PostgreSQL with a synchronous standby, and one address that leads to the primary',
     )
     .option('--replicas <service=n,...>', 'run several instances of a service', parseReplicas, {})
-    .action(exitCodeOf(up));
-  command('down', 'stop everything').action(exitCodeOf(down));
+    .action(actionOf(lifecycle, ({ up }) => up));
+  command('down', 'stop everything').action(actionOf(lifecycle, ({ down }) => down));
   command('status', 'show what runs and where; exit code 3 unless everything is ready')
     .option('--json', 'print JSON')
-    .action(exitCodeOf(status));
+    .action(actionOf(status, ({ status }) => status));
   command('doctor', 'name what is wrong with the running fleet or a deployment; exit code 1 when something is')
     .option('--env <[service=]file>', 'check the deployment of these variables; repeat it for more files', append, [])
     .addOption(
@@ -70,41 +73,51 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     )
     .option('--at <service=address>', 'an instance of a deployed service; repeatable', append, [])
     .option('--json', 'print JSON')
-    .action(exitCodeOf(doctor));
+    .action(actionOf(doctor, ({ doctor }) => doctor));
   command('logs [service]', 'show the end of the logs')
     .option('-f, --follow', 'go on with new lines')
     .addOption(new Option('-n, --lines <n>', 'lines of each log').argParser(parseInteger(1)).default(40))
-    .action(exitCodeOf(logs));
-  command('restart', 'build what changed and restart a service').addArgument(service).action(exitCodeOf(restart));
-  command('reset', 'remove all data of the fleet').option('-y, --yes', 'confirm it').action(exitCodeOf(reset));
-  command('env', 'print the addresses as shell variables').action(exitCodeOf(env));
-  command('seed', 'fill the running fleet with a demo').action(exitCodeOf(seed));
+    .action(actionOf(status, ({ logs }) => logs));
+  command('restart', 'build what changed and restart a service')
+    .addArgument(service)
+    .action(actionOf(lifecycle, ({ restart }) => restart));
+  command('reset', 'remove all data of the fleet')
+    .option('-y, --yes', 'confirm it')
+    .action(actionOf(lifecycle, ({ reset }) => reset));
+  command('env', 'print the addresses as shell variables').action(actionOf(operations, ({ env }) => env));
+  command('seed', 'fill the running fleet with a demo').action(actionOf(operations, ({ seed }) => seed));
   const simulator = { executableFile: path.join(ROOT, 'tools/agent-simulator/main.mjs') };
   program.command('agents', 'run simulated agents against the running fleet', simulator);
-  command('mailbox [address]', 'show the mails and SMS that would have been sent').action(exitCodeOf(mailbox));
+  command('mailbox [address]', 'show the mails and SMS that would have been sent').action(
+    actionOf(operations, ({ mailbox }) => mailbox),
+  );
   command('receiver', 'run a webhook receiver that prints and verifies requests')
     .addOption(new Option('--port <n>', 'port of 127.0.0.1').argParser(parseInteger(1, 65_535)).default(9377))
     .option('--secret <secret>', 'verify signatures with this secret')
     .addOption(new Option('--fail <n>', 'respond 503 to the first n requests').argParser(parseInteger(0)).default(0))
     .addOption(new Option('--count <n>', 'end after n requests').argParser(parseInteger(1)))
     .option('--body', 'print the bodies')
-    .action(exitCodeOf(receiver));
+    .action(actionOf(receiver, ({ receiver }) => receiver));
   command('totp <secret>', 'print the code of an authenticator app')
     .option('--next', 'print the code of the next half minute')
-    .action(exitCodeOf(totp));
+    .action(actionOf(operations, ({ totp }) => totp));
   command('emit <event-type>', 'publish an event as another RMM service would')
     .requiredOption('--org <id>', 'the organization')
     .option('--data <json>', 'the data of the event', parseObject, {})
-    .action(exitCodeOf(emit));
+    .action(actionOf(operations, ({ emit }) => emit));
   command('replay', 'process the dead-lettered messages of a service again')
     .addArgument(service)
     .option('--consumer <name>', 'only those of one consumer')
-    .action(exitCodeOf(replay));
-  command('rotate-signing-key', 'sign access tokens with a new key').action(exitCodeOf(rotateSigningKey));
-  command('withdraw-signing-key <kid>', 'refuse access tokens of a key').action(exitCodeOf(withdrawSigningKey));
+    .action(actionOf(operations, ({ replay }) => replay));
+  command('rotate-signing-key', 'sign access tokens with a new key').action(
+    actionOf(operations, ({ rotateSigningKey }) => rotateSigningKey),
+  );
+  command('withdraw-signing-key <kid>', 'refuse access tokens of a key').action(
+    actionOf(operations, ({ withdrawSigningKey }) => withdrawSigningKey),
+  );
   command('test [part-or-project...]', `run ${PART_NAMES.join(' ')}, or the specs of an app or lib`)
     .usage('[part-or-project...] [-- jest arguments]')
-    .action(exitCodeOf((names: string[]) => test(names, argumentsAfterDashes)));
+    .action(exitCodeOf(async (names: string[]) => (await test()).test(names, argumentsAfterDashes)));
   command('bench', 'run a benchmark')
     .addArgument(new Argument('<name>').choices(benchmarkNames()))
     .option('--quick', 'measure for a few seconds only')
@@ -113,15 +126,22 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .option('--size <number>', 'number of rows to measure with (partner-export)', parseInteger(10_000, 1_000_000))
     .option('--check', 'compare what is read with the tables (partner-export)')
     .option('--json', 'print JSON')
-    .action(exitCodeOf(bench));
-  program.command('stores', { hidden: true }).action(exitCodeOf(stores));
+    .action(actionOf(bench, ({ bench }) => bench));
+  program.command('stores', { hidden: true }).action(actionOf(bench, ({ stores }) => stores));
   return program;
 }
 
-function exitCodeOf<A extends unknown[]>(run: (...args: A) => Promise<number | void> | number | void) {
+type Run<A extends unknown[]> = (...args: A) => Promise<number | void> | number | void;
+
+function exitCodeOf<A extends unknown[]>(run: Run<A>) {
   return async (...args: A): Promise<void> => {
     process.exitCode = (await run(...args)) ?? 0;
   };
+}
+
+/** Returns the action of a command whose code `load` imports. */
+function actionOf<M, A extends unknown[]>(load: () => Promise<M>, commandOf: (module: M) => Run<A>) {
+  return exitCodeOf<A>(async (...args) => commandOf(await load())(...args));
 }
 
 /** Puts `error: unknown option '--x'` and commander's suggestion on one line. */

@@ -1,16 +1,10 @@
-import fs from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '../paths.js';
 import { build, onSignal } from '../processes/run.js';
 import { createTemporaryGroup, startThrowawayStores } from '../stores/stores.js';
+import { BENCHMARKS } from './choices.js';
 
-const BENCHMARKS = path.join(ROOT, 'bench/benchmarks');
 const PROJECTS = ['tsconfig.build.json', 'libs/testing/tsconfig.lib.json', 'libs/testing-services/tsconfig.lib.json'];
-
-export function benchmarkNames(): string[] {
-  const files = fs.readdirSync(BENCHMARKS);
-  return files.map((file) => path.basename(file, '.mjs')).sort();
-}
 
 /** Runs `bench/benchmarks/<name>.mjs` with throw-away stores. Standard output belongs to the benchmark. */
 export async function bench(name: string, options: Record<string, string | number | true>): Promise<number> {

@@ -8,6 +8,7 @@ import { tailOf } from '../processes/process-group.js';
 import { stopProcess } from '../processes/process-record.js';
 import { build, onSignal, poll, run } from '../processes/run.js';
 import { createTemporaryGroup, startThrowawayStores, type TemporaryGroup } from '../stores/stores.js';
+import { PART_NAMES, type PartName } from './choices.js';
 import { GROUPS_DIR, writeSpecGroups } from './spec-groups.js';
 
 interface TestContext extends TemporaryGroup {
@@ -225,9 +226,9 @@ async function startFleet(
   throw new FleetError(`The fleet for the end-to-end specs did not start:\n${tailOf(logFile, 40)}`);
 }
 
-const PARTS: Record<string, Part> = { format, types, lint, unit, launcher, e2e, fuzz };
+const PARTS: Record<PartName, Part> = { format, types, lint, unit, launcher, e2e, fuzz };
 
-export const PART_NAMES = Object.keys(PARTS);
+const isPart = (name: string): boolean => Object.hasOwn(PARTS, name);
 
 /** Runs the parts and projects by name, else everything. @returns 0 only when everything passed */
 export async function test(names: readonly string[], jestArgs: readonly string[]): Promise<number> {
@@ -261,11 +262,12 @@ function foldersOf(kind: string): string[] {
 
 function select(names: readonly string[]): { parts: [string, Part][]; projects: string[] } {
   const known = ['apps', 'libs', 'packages'].flatMap((kind) => fs.readdirSync(path.join(ROOT, kind)));
-  const unknown = names.find((name) => !PARTS[name] && !known.includes(name));
+  const unknown = names.find((name) => !isPart(name) && !known.includes(name));
   if (unknown) {
     throw new FleetError(`There is no part "${unknown}". Parts: ${PART_NAMES.join(', ')}, or an app or lib.`);
   }
-  const projects = names.filter((name) => !PARTS[name] && name !== 'fleet-e2e');
+  const projects = names.filter((name) => !isPart(name) && name !== 'fleet-e2e');
   const selected = new Set([...names, ...(projects.length ? ['unit'] : []), names.includes('fleet-e2e') ? 'e2e' : '']);
-  return { parts: Object.entries(PARTS).filter(([part]) => names.length === 0 || selected.has(part)), projects };
+  const parts = PART_NAMES.filter((part) => names.length === 0 || selected.has(part));
+  return { parts: parts.map((part) => [part, PARTS[part]]), projects };
 }
