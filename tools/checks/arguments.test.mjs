@@ -45,6 +45,7 @@ const REFUSED = [
   [['receiver', '--port', '99999'], /whole number from 1 to 65535/],
   [['totp'], /missing required argument 'secret'/],
   [['totp', 'not base32'], /must be base32/],
+  [['totp', 'JBSWY3DPEHPK3PXP'], /at least 26 characters/],
 ];
 
 for (const [args, message] of REFUSED) {

@@ -118,7 +118,9 @@ async function askService<T>(subject: string, request: object, timeout: number):
 }
 
 export async function totp(secret: string, { next }: { next?: boolean }): Promise<void> {
-  if (!/^[A-Z2-7]+=*$/i.test(secret)) throw new FleetError('The secret must be base32, as MFA set-up returns it.');
+  if (!/^[A-Z2-7]{26,}=*$/i.test(secret)) {
+    throw new FleetError('The secret must be base32 of at least 26 characters, as MFA set-up returns it.');
+  }
   const epoch = Math.floor(Date.now() / 1_000) + (next ? 30 : 0);
   console.log(await generate({ secret: secret.toUpperCase().replace(/=+$/, ''), epoch }));
 }
