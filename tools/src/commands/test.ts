@@ -121,6 +121,8 @@ const TWO_REPLICAS = ['--replicas', SERVICE_NAMES.map((service) => `${service}=2
 
 /** A busy machine takes minutes; a fleet that fails to start is noticed at once. */
 const FLEET_START_MS = 600_000;
+/** Each look at the status is a process of half a second of CPU time, which the services need to start. */
+const FLEET_POLL_MS = 1_500;
 /** A fleet stops its own processes first. */
 const FLEET_STOP_MS = 60_000;
 
@@ -221,7 +223,7 @@ async function startFleet(
     if (!failed) fs.writeFileSync(env.FLEET_STATUS, stdout, { mode: 0o600 });
     return !failed || fleet.ending !== null;
   };
-  await poll(isSettled, { timeoutMs: FLEET_START_MS, everyMs: 250 });
+  await poll(isSettled, { timeoutMs: FLEET_START_MS, everyMs: FLEET_POLL_MS });
   if (fs.existsSync(env.FLEET_STATUS)) return { env, stop: () => stopProcess(fleet.record, FLEET_STOP_MS) };
   throw new FleetError(`The fleet for the end-to-end specs did not start:\n${tailOf(logFile, 40)}`);
 }

@@ -48,7 +48,7 @@ export class OwnFleet {
       return handle;
     };
     try {
-      const handle = await eventually(isReady, { timeoutMs: 400_000, everyMs: 500 });
+      const handle = await eventually(isReady, { timeoutMs: 400_000, everyMs: 1_500 });
       if (handle) return new OwnFleet(handle, launcher, env, dir);
       const printed = await readFile(output, 'utf8');
       throw new Error(`./fleet up ${options.join(' ')} has ended with ${launcher.exitCode}:\n${printed.slice(-4_000)}`);
