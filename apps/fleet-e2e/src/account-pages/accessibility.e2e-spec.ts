@@ -17,12 +17,13 @@ const PUBLIC_PAGES = [
   'no-such-page',
 ];
 
-const SCHEMES = ['light', 'dark'] as const;
-const LOCALES = ['en-US', 'de-DE'] as const;
-const WIDTHS = [360, 1280] as const;
-const VARIANTS = SCHEMES.flatMap((scheme) =>
-  LOCALES.flatMap((locale) => WIDTHS.map((width) => [scheme, locale, width] as const)),
-);
+/** Each pair of a color scheme, a language and a width: all three together take a browser twice as long. */
+const VARIANTS = [
+  ['light', 'en-US', 360],
+  ['light', 'de-DE', 1280],
+  ['dark', 'en-US', 1280],
+  ['dark', 'de-DE', 360],
+] as const;
 
 describeInBrowser('every account page meets WCAG 2.2 AA without a policy violation', () => {
   const fleet = connectToFleet();
