@@ -1,7 +1,5 @@
-import { connect } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectToFleet, eventually, readFleetStatus, signInAdmin, type ApiClient } from '@rmm/testing';
-import { natsServerOf } from '../nats-server.js';
 import { must } from '../steps.js';
 import {
   buildTenant,
@@ -12,10 +10,10 @@ import {
   type Tenant,
 } from '../tenancy/tenant-state.js';
 import { killService, untilReady } from './killing.js';
+import { refuseStreamMessages } from './stream-limits.js';
 
 jest.setTimeout(600_000);
 
-const STREAMS = ['RMM_EVENTS', 'RMM_INTERNAL', 'RMM_AUDIT'];
 /** A change of access takes effect at the latest after this time, or the service refuses. */
 const BOUND_MS = 30_000;
 
@@ -80,7 +78,7 @@ describe('tenant directories during outages', () => {
     const other = await buildTenant(fleet);
     const others = callsOf(fleet, other);
     await untilAllAccepted(others);
-    const restore = await refuseStreamMessages();
+    const restore = await refuseStreamMessages(fleet);
     try {
       const calls = callsOf(fleet, tenant);
       await suspend();
@@ -119,22 +117,4 @@ describe('tenant directories during outages', () => {
     }
     for (const call of calls) await eventually(async () => expect(await call.status()).toBe(200));
   });
-
-  /** Makes the streams refuse messages while core NATS goes on. @returns a function that ends it */
-  async function refuseStreamMessages(): Promise<() => Promise<void>> {
-    const connection = await connect(natsServerOf(fleet));
-    const manager = await connection.jetstreamManager();
-    const before = await Promise.all(STREAMS.map((name) => manager.streams.info(name)));
-    for (const { config, state } of before) {
-      await manager.streams.update(config.name, {
-        ...config,
-        discard: 'new' as never,
-        max_msgs: Math.max(1, state.messages),
-      });
-    }
-    return async () => {
-      for (const { config } of before) await manager.streams.update(config.name, config);
-      await connection.close();
-    };
-  }
 });

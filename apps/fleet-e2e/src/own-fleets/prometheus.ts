@@ -6,8 +6,6 @@ import { join, resolve } from 'node:path';
 import { eventually, type FleetHandle, freePort } from '@rmm/testing';
 import { findProgram } from './own-fleet.js';
 
-/** Rules of hours are seen within minutes; the shortest range still has values of three scrapes. */
-const FASTER = 30;
 const SECONDS = { m: 60, h: 3_600, d: 86_400 };
 
 /** The program, which `.ci/install-promtool` unpacks; undefined where Prometheus is not installed. */
@@ -17,7 +15,7 @@ interface Alerts {
   data: { alerts: { state: string; labels: { alertname: string } }[] };
 }
 
-/** A Prometheus that reads the services of a fleet by the rules of `deploy/alerts.yml`, whose periods are 30 times shorter. */
+/** A Prometheus that reads the services of a fleet by the rules of `deploy/alerts.yml`, whose periods are shorter. */
 export class Prometheus {
   private constructor(
     private readonly url: string,
@@ -25,9 +23,11 @@ export class Prometheus {
     private readonly dir: string,
   ) {}
 
-  static async start(program: string, { services }: FleetHandle): Promise<Prometheus> {
+  /** @param faster  the number that the periods are divided by; the shortest of them needs values of three scrapes */
+  static async start(program: string, { services }: FleetHandle, faster: number): Promise<Prometheus> {
     const dir = await mkdtemp(join(tmpdir(), 'rmm-prometheus-'));
-    await writeFile(join(dir, 'alerts.yml'), shortenPeriods(await readFile(resolve('deploy/alerts.yml'), 'utf8')));
+    const rules = await readFile(resolve('deploy/alerts.yml'), 'utf8');
+    await writeFile(join(dir, 'alerts.yml'), shortenPeriods(rules, faster));
     const targets = services.flatMap(({ instances }) => instances.map(({ port }) => `127.0.0.1:${port}`));
     const configuration = {
       global: { scrape_interval: '3500ms', scrape_timeout: '3500ms', evaluation_interval: '1s' },
@@ -64,9 +64,9 @@ export class Prometheus {
 }
 
 /** Divides ranges, offsets and waiting times of rules; the limits that they compare with stay as they are. */
-const shortenPeriods = (rules: string): string =>
+const shortenPeriods = (rules: string, faster: number): string =>
   rules.replace(
     /(\[|offset |for: )(\d+)([mhd])\b/g,
     (_, before: string, count: string, unit: keyof typeof SECONDS) =>
-      `${before}${Math.ceil((Number(count) * SECONDS[unit]) / FASTER)}s`,
+      `${before}${Math.ceil((Number(count) * SECONDS[unit]) / faster)}s`,
   );

@@ -89,7 +89,12 @@ export async function listAcceptedAfter(calls: readonly TenantCall[], withinMs: 
 }
 
 /** Publishes an integration event as identity does, whatever its data. */
-export async function publishPartnerEvent(fleet: FleetHandle, partnerId: string, data: object): Promise<void> {
+export async function publishPartnerEvent(
+  fleet: FleetHandle,
+  partnerId: string,
+  data: object,
+  schemaVersion = 1,
+): Promise<void> {
   const connection = await connect(natsServerOf(fleet));
   try {
     const id = randomUUID();
@@ -98,7 +103,7 @@ export async function publishPartnerEvent(fleet: FleetHandle, partnerId: string,
     const envelope = {
       id,
       type: 'partner.updated',
-      schemaVersion: 1,
+      schemaVersion,
       timestamp: new Date().toISOString(),
       partnerId,
       orgId: null,
