@@ -14,6 +14,9 @@ const STAMPED_TABLES = {
   export_record: 'record_key',
 } as const;
 
+/** Records without a stamp since the first claim of the request. */
+const UNSTAMPED = 'org_id = :orgId AND updated_at < :startedAt::timestamptz';
+
 interface Restamp {
   id: string;
   orgId: string;
@@ -29,8 +32,8 @@ export class RestampRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
   /**
-   * Stamps the next records of the oldest request that no other replica works on. Waits for no record that another
-   * transaction has locked: it could wait for one of these in turn.
+   * Stamps the next records of the oldest request that no other replica works on. Skips records that other transactions
+   * have locked: to wait for them while it locks others could be a deadlock.
    * @returns false when there is no request, or the rest of its records is locked
    */
   stampNext(limit: number): Promise<boolean> {
@@ -67,7 +70,7 @@ export class RestampRepository {
   ): Promise<number> {
     const rows = await tx.query(
       `UPDATE ${table} SET updated_at = clock_timestamp() WHERE ${key} IN (
-         SELECT ${key} FROM ${table} WHERE org_id = :orgId AND updated_at < :startedAt::timestamptz
+         SELECT ${key} FROM ${table} WHERE ${UNSTAMPED}
           ORDER BY ${key} LIMIT :limit FOR NO KEY UPDATE SKIP LOCKED)
        RETURNING 1 AS one`,
       { orgId, startedAt, limit },
@@ -76,10 +79,7 @@ export class RestampRepository {
   }
 
   private async hasUnstamped(tx: SqlExecutor, table: string, { orgId, startedAt }: Restamp): Promise<boolean> {
-    const rows = await tx.query(
-      `SELECT 1 AS one FROM ${table} WHERE org_id = :orgId AND updated_at < :startedAt::timestamptz LIMIT 1`,
-      { orgId, startedAt },
-    );
+    const rows = await tx.query(`SELECT 1 AS one FROM ${table} WHERE ${UNSTAMPED} LIMIT 1`, { orgId, startedAt });
     return rows.length > 0;
   }
 }
