@@ -8,13 +8,13 @@ import { DATA_DIR, readJson, ROOT } from './paths.js';
 import { abortCommands } from './processes/run.js';
 
 // The code of a command is loaded when the command runs: all of it takes longer to load than most commands to run.
-const bench = () => import('./commands/bench.js');
-const doctor = () => import('./commands/doctor.js');
-const lifecycle = () => import('./commands/lifecycle.js');
-const operations = () => import('./commands/operations.js');
-const receiver = () => import('./commands/receiver.js');
-const status = () => import('./commands/status.js');
-const test = () => import('./commands/test.js');
+const loadBench = () => import('./commands/bench.js');
+const loadDoctor = () => import('./commands/doctor.js');
+const loadLifecycle = () => import('./commands/lifecycle.js');
+const loadOperations = () => import('./commands/operations.js');
+const loadReceiver = () => import('./commands/receiver.js');
+const loadStatus = () => import('./commands/status.js');
+const loadTest = () => import('./commands/test.js');
 
 const VARIABLES = `
 Variables:
@@ -59,11 +59,11 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
       'run PostgreSQL with a synchronous standby, and one address that leads to the primary',
     )
     .option('--replicas <service=n,...>', 'run several instances of a service', parseReplicas, {})
-    .action(actionOf(lifecycle, ({ up }) => up));
-  command('down', 'stop everything').action(actionOf(lifecycle, ({ down }) => down));
+    .action(actionOf(loadLifecycle, ({ up }) => up));
+  command('down', 'stop everything').action(actionOf(loadLifecycle, ({ down }) => down));
   command('status', 'show what runs and where; exit code 3 unless everything is ready')
     .option('--json', 'print JSON')
-    .action(actionOf(status, ({ status }) => status));
+    .action(actionOf(loadStatus, ({ status }) => status));
   command('doctor', 'name what is wrong with the running fleet or a deployment; exit code 1 when something is')
     .option('--env <[service=]file>', 'check the deployment of these variables; repeat it for more files', append, [])
     .addOption(
@@ -73,23 +73,23 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     )
     .option('--at <service=address>', 'an instance of a deployed service; repeatable', append, [])
     .option('--json', 'print JSON')
-    .action(actionOf(doctor, ({ doctor }) => doctor));
+    .action(actionOf(loadDoctor, ({ doctor }) => doctor));
   command('logs [service]', 'show the end of the logs')
     .option('-f, --follow', 'go on with new lines')
     .addOption(new Option('-n, --lines <n>', 'lines of each log').argParser(parseInteger(1)).default(40))
-    .action(actionOf(status, ({ logs }) => logs));
+    .action(actionOf(loadStatus, ({ logs }) => logs));
   command('restart', 'build what changed and restart a service')
     .addArgument(service)
-    .action(actionOf(lifecycle, ({ restart }) => restart));
+    .action(actionOf(loadLifecycle, ({ restart }) => restart));
   command('reset', 'remove all data of the fleet')
     .option('-y, --yes', 'confirm it')
-    .action(actionOf(lifecycle, ({ reset }) => reset));
-  command('env', 'print the addresses as shell variables').action(actionOf(operations, ({ env }) => env));
-  command('seed', 'fill the running fleet with a demo').action(actionOf(operations, ({ seed }) => seed));
+    .action(actionOf(loadLifecycle, ({ reset }) => reset));
+  command('env', 'print the addresses as shell variables').action(actionOf(loadOperations, ({ env }) => env));
+  command('seed', 'fill the running fleet with a demo').action(actionOf(loadOperations, ({ seed }) => seed));
   const simulator = { executableFile: path.join(ROOT, 'tools/agent-simulator/main.mjs') };
   program.command('agents', 'run simulated agents against the running fleet', simulator);
   command('mailbox [address]', 'show the mails and SMS that would have been sent').action(
-    actionOf(operations, ({ mailbox }) => mailbox),
+    actionOf(loadOperations, ({ mailbox }) => mailbox),
   );
   command('receiver', 'run a webhook receiver that prints and verifies requests')
     .addOption(new Option('--port <n>', 'port of 127.0.0.1').argParser(parseInteger(1, 65_535)).default(9377))
@@ -97,27 +97,27 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .addOption(new Option('--fail <n>', 'respond 503 to the first n requests').argParser(parseInteger(0)).default(0))
     .addOption(new Option('--count <n>', 'end after n requests').argParser(parseInteger(1)))
     .option('--body', 'print the bodies')
-    .action(actionOf(receiver, ({ receiver }) => receiver));
+    .action(actionOf(loadReceiver, ({ receiver }) => receiver));
   command('totp <secret>', 'print the code of an authenticator app')
     .option('--next', 'print the code of the next half minute')
-    .action(actionOf(operations, ({ totp }) => totp));
+    .action(actionOf(loadOperations, ({ totp }) => totp));
   command('emit <event-type>', 'publish an event as another RMM service would')
     .requiredOption('--org <id>', 'the organization')
     .option('--data <json>', 'the data of the event', parseObject, {})
-    .action(actionOf(operations, ({ emit }) => emit));
+    .action(actionOf(loadOperations, ({ emit }) => emit));
   command('replay', 'process the dead-lettered messages of a service again')
     .addArgument(service)
     .option('--consumer <name>', 'only those of one consumer')
-    .action(actionOf(operations, ({ replay }) => replay));
+    .action(actionOf(loadOperations, ({ replay }) => replay));
   command('rotate-signing-key', 'sign access tokens with a new key').action(
-    actionOf(operations, ({ rotateSigningKey }) => rotateSigningKey),
+    actionOf(loadOperations, ({ rotateSigningKey }) => rotateSigningKey),
   );
   command('withdraw-signing-key <kid>', 'refuse access tokens of a key').action(
-    actionOf(operations, ({ withdrawSigningKey }) => withdrawSigningKey),
+    actionOf(loadOperations, ({ withdrawSigningKey }) => withdrawSigningKey),
   );
   command('test [part-or-project...]', `run ${PART_NAMES.join(' ')}, or the specs of an app or lib`)
     .usage('[part-or-project...] [-- jest arguments]')
-    .action(exitCodeOf(async (names: string[]) => (await test()).test(names, argumentsAfterDashes)));
+    .action(exitCodeOf(async (names: string[]) => (await loadTest()).test(names, argumentsAfterDashes)));
   command('bench', 'run a benchmark')
     .addArgument(new Argument('<name>').choices(benchmarkNames()))
     .option('--quick', 'measure for a few seconds only')
@@ -126,8 +126,8 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .option('--size <number>', 'number of rows to measure with (partner-export)', parseInteger(10_000, 1_000_000))
     .option('--check', 'compare what is read with the tables (partner-export)')
     .option('--json', 'print JSON')
-    .action(actionOf(bench, ({ bench }) => bench));
-  program.command('stores', { hidden: true }).action(actionOf(bench, ({ stores }) => stores));
+    .action(actionOf(loadBench, ({ bench }) => bench));
+  program.command('stores', { hidden: true }).action(actionOf(loadBench, ({ stores }) => stores));
   return program;
 }
 
