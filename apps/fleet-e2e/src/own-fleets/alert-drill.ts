@@ -5,17 +5,16 @@ import { createOrganization, eventually, partnerWithMfa, type SignedIn } from '@
 import { OwnFleet } from './own-fleet.js';
 import { Prometheus, PROMETHEUS } from './prometheus.js';
 
-const PATIENCE = { timeoutMs: 180_000, everyMs: 500 };
+export const PATIENCE = { timeoutMs: 180_000, everyMs: 500 };
 
-/** The reason why drills do not run; empty when they do. They take more than ten minutes, so they are run on request. */
-export const SKIPPED = reasonToSkip();
-
-function reasonToSkip(): string {
-  if (process.env['ALERT_DRILLS'] !== 'true') return 'ALERT_DRILLS is not set';
-  return PROMETHEUS === undefined ? 'Prometheus is not installed' : '';
+/** Like `describe`. Drills take more than ten minutes: without `ALERT_DRILLS=true` they are skipped, and their names say so. */
+export function describeDrills(name: string, specs: () => void): void {
+  if (process.env['ALERT_DRILLS'] !== 'true') describe.skip(`${name} (skipped: ALERT_DRILLS is not set)`, specs);
+  else if (PROMETHEUS === undefined) describe.skip(`${name} (skipped: Prometheus is not installed)`, specs);
+  else describe(name, specs);
 }
 
-export interface ReceiverResponse {
+interface ReceiverResponse {
   status?: number;
   headers?: Record<string, string>;
   /** Time in milliseconds before the response; `Infinity` for none. */
@@ -34,15 +33,17 @@ export class AlertDrill {
     readonly orgId: string,
   ) {}
 
-  /** @param options  of `./fleet up` @param faster  the number that the periods of the rules are divided by */
-  static async start(options: readonly string[], faster: number): Promise<AlertDrill> {
+  /** @param options  of `./fleet up` @param periodDivisor  the number that the periods of the rules are divided by */
+  static async start(options: readonly string[], periodDivisor: number): Promise<AlertDrill> {
     const variables = { RATE_LIMITS_ENABLED: 'true', GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' };
     const fleet = await OwnFleet.start(options, variables);
+    let prometheus: Prometheus | undefined;
     try {
-      const prometheus = await Prometheus.start(PROMETHEUS ?? '', fleet.handle, faster);
+      prometheus = await Prometheus.start(PROMETHEUS ?? '', fleet.handle, periodDivisor);
       const partner = await partnerWithMfa(fleet.handle);
       return new AlertDrill(fleet, prometheus, partner, (await createOrganization(partner.client)).orgId);
     } catch (error) {
+      await prometheus?.stop();
       await fleet.stop();
       throw error;
     }
@@ -54,10 +55,6 @@ export class AlertDrill {
     await this.fleet.stop();
   }
 
-  firing(): Promise<string[]> {
-    return this.prometheus.firing();
-  }
-
   /** Waits until each of the alerts has fired since the call, while something goes on. */
   async expectAlerts(names: readonly string[], meanwhile: () => Promise<unknown> = () => sleep(200)): Promise<void> {
     const missing = new Set(names);
@@ -67,7 +64,7 @@ export class AlertDrill {
     })();
     try {
       await eventually(async () => {
-        for (const name of await this.firing()) missing.delete(name);
+        for (const name of await this.prometheus.firing()) missing.delete(name);
         expect([...missing]).toEqual([]);
       }, PATIENCE);
     } finally {
@@ -79,14 +76,14 @@ export class AlertDrill {
   /** Waits until the alerts have ended: what fires for one cause must not be taken for the next. */
   untilOver(...names: readonly string[]): Promise<void> {
     return eventually(
-      async () => expect((await this.firing()).filter((name) => names.includes(name))).toEqual([]),
+      async () => expect((await this.prometheus.firing()).filter((name) => names.includes(name))).toEqual([]),
       PATIENCE,
     );
   }
 
   /** Waits until no alert fires. */
   untilQuiet(): Promise<void> {
-    return eventually(async () => expect(await this.firing()).toEqual([]), PATIENCE);
+    return eventually(async () => expect(await this.prometheus.firing()).toEqual([]), PATIENCE);
   }
 
   /** Sends a signal to a replica of a service, or to all. */

@@ -10,13 +10,13 @@ import { refuseStreamMessages } from '../outages/stream-limits.js';
 import { createWebhook, must } from '../steps.js';
 import { publishPartnerEvent, query } from '../tenancy/tenant-state.js';
 import { eventsFor } from '../webhooks/webhook-tenants.js';
-import { AlertDrill, SKIPPED } from './alert-drill.js';
+import { AlertDrill, describeDrills } from './alert-drill.js';
 import { PostgresProcesses } from './postgres-processes.js';
 
 jest.setTimeout(600_000);
 
 /** Rules of hours are seen within minutes. */
-const FASTER = 30;
+const PERIOD_DIVISOR = 30;
 /** More accounts than the rule of locks allows, with the attempts that lock each. */
 const ACCOUNTS = 22;
 const WRONG_PASSWORDS = 5;
@@ -27,16 +27,13 @@ const HANG_MS = 33_000;
 const DEVICES = { resource: 'devices', action: 'read' };
 const SITES = { resource: 'sites', action: 'read' };
 
-const NAME = 'the alerts of a fleet that is broken on purpose';
-const describeDrills = SKIPPED ? describe.skip : describe;
-
-describeDrills(SKIPPED ? `${NAME} (skipped: ${SKIPPED})` : NAME, () => {
+describeDrills('the alerts of a fleet that is broken on purpose', () => {
   let drill: AlertDrill;
   let mailbox: string;
   let postgres: PostgresProcesses | undefined;
 
   beforeAll(async () => {
-    drill = await AlertDrill.start([], FASTER);
+    drill = await AlertDrill.start([], PERIOD_DIVISOR);
     mailbox = join(drill.fleet.dir, 'dev/mailbox');
   });
   afterAll(() => drill?.stop());

@@ -23,11 +23,11 @@ export class Prometheus {
     private readonly dir: string,
   ) {}
 
-  /** @param faster  the number that the periods are divided by; the shortest of them needs values of three scrapes */
-  static async start(program: string, { services }: FleetHandle, faster: number): Promise<Prometheus> {
+  /** @param periodDivisor  the number that the periods are divided by; the shortest of them needs values of three scrapes */
+  static async start(program: string, { services }: FleetHandle, periodDivisor: number): Promise<Prometheus> {
     const dir = await mkdtemp(join(tmpdir(), 'rmm-prometheus-'));
     const rules = await readFile(resolve('deploy/alerts.yml'), 'utf8');
-    await writeFile(join(dir, 'alerts.yml'), shortenPeriods(rules, faster));
+    await writeFile(join(dir, 'alerts.yml'), shortenPeriods(rules, periodDivisor));
     const targets = services.flatMap(({ instances }) => instances.map(({ port }) => `127.0.0.1:${port}`));
     const configuration = {
       global: { scrape_interval: '3500ms', scrape_timeout: '3500ms', evaluation_interval: '1s' },
@@ -64,9 +64,9 @@ export class Prometheus {
 }
 
 /** Divides ranges, offsets and waiting times of rules; the limits that they compare with stay as they are. */
-const shortenPeriods = (rules: string, faster: number): string =>
+const shortenPeriods = (rules: string, periodDivisor: number): string =>
   rules.replace(
     /(\[|offset |for: )(\d+)([mhd])\b/g,
     (_, before: string, count: string, unit: keyof typeof SECONDS) =>
-      `${before}${Math.ceil((Number(count) * SECONDS[unit]) / faster)}s`,
+      `${before}${Math.ceil((Number(count) * SECONDS[unit]) / periodDivisor)}s`,
   );

@@ -3,12 +3,12 @@ import { EventPublisher } from '../outages/event-publisher.js';
 import { createWebhook, readMetric } from '../steps.js';
 import { query } from '../tenancy/tenant-state.js';
 import { eventsFor } from '../webhooks/webhook-tenants.js';
-import { AlertDrill, SKIPPED } from './alert-drill.js';
+import { AlertDrill, describeDrills, PATIENCE } from './alert-drill.js';
 
 jest.setTimeout(600_000);
 
-/** The time that a replica is frozen for is shorter than ten minutes divided by this. */
-const FASTER = 20;
+/** Ten minutes divided by this are longer than the drill freezes a replica. */
+const PERIOD_DIVISOR = 20;
 const PARTITIONS = 1_024;
 const WEBHOOKS_EACH = 25;
 const EVENTS = 15;
@@ -16,7 +16,6 @@ const EVENTS = 15;
 const MANY_EVENTS = 80;
 /** Longer than the others wait for a frozen replica, shorter than the time limit of an attempt. */
 const SLOW_MS = 28_000;
-const PATIENCE = { timeoutMs: 180_000, everyMs: 500 };
 
 /** Returns statements by which a replica cannot renew its registration. */
 const refuseReplica = (id: string): string => `
@@ -29,14 +28,11 @@ const refuseReplica = (id: string): string => `
     FOR EACH ROW EXECUTE FUNCTION webhook_dispatcher.refuse_replica()`;
 const ACCEPT_REPLICAS = 'DROP FUNCTION webhook_dispatcher.refuse_replica() CASCADE';
 
-const NAME = 'the alerts of two replicas of the webhook dispatcher';
-const describeDrills = SKIPPED ? describe.skip : describe;
-
-describeDrills(SKIPPED ? `${NAME} (skipped: ${SKIPPED})` : NAME, () => {
+describeDrills('the alerts of two replicas of the webhook dispatcher', () => {
   let drill: AlertDrill;
 
   beforeAll(async () => {
-    drill = await AlertDrill.start(['--replicas', 'webhook-dispatcher=2'], FASTER);
+    drill = await AlertDrill.start(['--replicas', 'webhook-dispatcher=2'], PERIOD_DIVISOR);
   });
   afterAll(() => drill?.stop());
   afterEach(async () => {
