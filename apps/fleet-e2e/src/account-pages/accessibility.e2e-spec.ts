@@ -17,7 +17,7 @@ const PUBLIC_PAGES = [
   'no-such-page',
 ];
 
-/** Each pair of a color scheme, a language and a width: all three together take a browser twice as long. */
+/** Contain each pair of color scheme, language and width; all eight combinations take twice as long. */
 const VARIANTS = [
   ['light', 'en-US', 360],
   ['light', 'de-DE', 1280],

@@ -71,7 +71,7 @@ describe('a webhook of a partner', () => {
     const { orgId, siteId } = await createOrganization(ours.client);
     const [created] = await sink.waitFor('organization.created');
     expect(created?.body).toMatchObject({ orgId, data: { organizationId: orgId, status: 'active' } });
-    // Deliveries of an organization wait as long as it is suspended, but for those of its own changes.
+    // While the organization is suspended, only the deliveries of its own changes are sent.
     const [site] = await sink.waitFor('site.created');
     expect(site?.body).toMatchObject({ orgId, data: { siteId } });
     must(await ours.client.patch(`/orgs/organizations/${orgId}`, { status: 'suspended' }), 200);
