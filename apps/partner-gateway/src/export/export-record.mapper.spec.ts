@@ -10,35 +10,40 @@ describe('canonicalJson', () => {
     expect(canonicalJson({ b: [{ z: 1, a: null }, 2], a: 'é"', c: undefined })).toBe(
       '{"a":"é\\"","b":[{"a":null,"z":1},2]}',
     );
-    expect(revisionOf({ a: 1, b: 2 })).toBe(revisionOf({ b: 2, a: 1 }));
-    expect(revisionOf({ a: 1 })).toBe(createHash('sha256').update('{"a":1}').digest('hex'));
+    expect(revisionOf('{"a":1}')).toBe(createHash('sha256').update('{"a":1}').digest('hex'));
+  });
+
+  it('sorts names as texts that an object orders as numbers, and keeps a name that an object does not take', () => {
+    const value: unknown = JSON.parse('{"b":{"9":1,"10":[{"2":0,"1":0}],"-1":2},"__proto__":{"z":1,"a":2}}');
+    expect(canonicalJson(value)).toBe('{"__proto__":{"a":2,"z":1},"b":{"-1":2,"10":[{"1":0,"2":0}],"9":1}}');
   });
 });
 
 describe('toRecord', () => {
   const site: ExportedSite & typeof base = {
     ...base,
-    name: 'Main Office',
+    name: 'Main Office \u{1F3E2}',
     timezone: 'UTC',
     address: { line1: 'A 1', city: 'B' } as ExportedSite['address'],
     contact: null,
   };
 
   it('returns the base and named fields only, null for unknown values', () => {
-    const record = toRecord(SITES, Object.assign({ internalNote: 'x' }, site));
+    const { record, bytes } = toRecord(SITES, Object.assign({ internalNote: 'x' }, site));
     const { revision, ...rest } = record;
     expect(rest).toEqual({
       ...base,
-      name: 'Main Office',
+      name: 'Main Office \u{1F3E2}',
       timezone: 'UTC',
       address: { line1: 'A 1', line2: null, city: 'B', region: null, postalCode: null, country: null },
       contact: null,
     });
-    expect(revision).toBe(revisionOf(rest));
+    expect(revision).toBe(revisionOf(canonicalJson(rest)));
+    expect(bytes).toBe(Buffer.byteLength(JSON.stringify(record)));
   });
 
   it('changes the revision when a field differs', () => {
-    expect(toRecord(SITES, { ...site, name: 'Other' }).revision).not.toBe(toRecord(SITES, site).revision);
+    expect(toRecord(SITES, { ...site, name: 'Other' }).record.revision).not.toBe(toRecord(SITES, site).record.revision);
   });
 
   it('throws when a field is missing', () => {

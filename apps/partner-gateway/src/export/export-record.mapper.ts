@@ -7,7 +7,7 @@ import {
   PROVISIONING_EXPORT_SITES,
   type RpcContract,
 } from '@rmm/contracts';
-import { revisionOf } from './canonical-json.js';
+import { canonicalJson, revisionOf } from './canonical-json.js';
 import { pickFields } from './resources/collection.js';
 import type { WithholdingOptions } from './withholding/withheld-record.js';
 
@@ -57,15 +57,26 @@ export const SITES: ExportResource<ExportedSite> = {
   }),
 };
 
+/** A record with the bytes of its JSON. */
+export interface MeasuredRecord {
+  record: RecordBase;
+  bytes: number;
+}
+
+/** The bytes of `,"revision":""` with 64 hex digits. */
+const REVISION_BYTES = 78;
+
 /**
  * Returns the exported record: the named fields only, null for unknown values.
  * @throws Error when a field that is never null is missing
  */
-export function toRecord<T>(resource: ExportResource<T>, source: RecordSource<T>): RecordBase {
+export function toRecord<T>(resource: ExportResource<T>, source: RecordSource<T>): MeasuredRecord {
   const { id, orgId, siteId, sourceUpdatedAt } = source;
   const record = { id, orgId, siteId, sourceUpdatedAt, ...resource.fieldsOf(source) };
   for (const [name, value] of Object.entries(record)) {
     if (value === undefined) throw new Error(`A record of ${resource.name} has no ${name}`);
   }
-  return { ...record, revision: revisionOf(record) };
+  const canonical = canonicalJson(record);
+  const bytes = Buffer.byteLength(canonical) + REVISION_BYTES;
+  return { record: Object.assign(record, { revision: revisionOf(canonical) }), bytes };
 }

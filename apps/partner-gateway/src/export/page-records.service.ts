@@ -29,10 +29,10 @@ export class PageRecordsService {
     let bytes = 0;
     await forEachYielding(sources, (source, index) => {
       if (page.count < index) return; // the page has ended
-      const record = toRecord(resource, source);
+      const { record, bytes: recordBytes } = toRecord(resource, source);
       const withheld = findWithheld(resource, record);
       if (withheld === null) this.schemas.assertValid(resource.name, record);
-      bytes += Buffer.byteLength(JSON.stringify(withheld ?? record)) + 1;
+      bytes += (withheld === null ? recordBytes : Buffer.byteLength(JSON.stringify(withheld))) + 1;
       if (bytes > MAX_PAGE_BYTES && page.count > 0) return;
       if (withheld === null) page.data.push(record);
       else page.blocked.push(withheld);

@@ -27,5 +27,7 @@ type PickedFields<T, K extends keyof T> = { [N in K]-?: Exclude<T[N], undefined>
 
 /** Returns the named fields of an object; null for absent ones. */
 export function pickFields<T extends object, K extends keyof T>(from: T, names: readonly K[]): PickedFields<T, K> {
-  return Object.fromEntries(names.map((name) => [name, from[name] ?? null])) as PickedFields<T, K>;
+  const picked: Record<PropertyKey, unknown> = {};
+  for (const name of names) picked[name] = from[name] ?? null;
+  return picked as PickedFields<T, K>;
 }

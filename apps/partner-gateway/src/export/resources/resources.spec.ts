@@ -114,7 +114,7 @@ describe('the records of a resource', () => {
     CASES.map(([resource, source, fields], index) => [`${index} ${resource.name}`, resource, source, fields] as const),
   )('of %s have exactly the documented fields, null where nothing is known', (_, resource, source, fields) => {
     const given = { ...source, ...base, changedAt: 'x', password: 'secret' } as never;
-    const record = toRecord(resource, given);
+    const { record } = toRecord(resource, given);
     expect(Object.keys(record).sort()).toEqual([...fields.split(' '), ...BASE].sort());
     expect(absentPaths(record, 'record')).toEqual([]);
     expect(JSON.stringify(record)).not.toContain('secret');
@@ -128,18 +128,19 @@ describe('the records of a resource', () => {
       addresses: [{ id: 'a', address: '10.0.0.1', assignment: 'dhcp', dnsServers: Array(21).fill('10.0.0.2') }],
     });
     const source: ExportedDeviceInventory & ExportedBase = { ...inventory, ...base };
-    const record = toRecord(devices.DEVICE_INVENTORY, source) as unknown as Record<string, { dnsServers: [] }[]>;
-    expect(record['disks']).toEqual([{ id: 'd', mountPoint: null, device: null, fileSystem: null, totalGb: null }]);
-    expect(record['addresses'][0].dnsServers).toHaveLength(20);
+    const { record } = toRecord(devices.DEVICE_INVENTORY, source);
+    const { disks, addresses } = record as unknown as Record<string, { dnsServers: [] }[]>;
+    expect(disks).toEqual([{ id: 'd', mountPoint: null, device: null, fileSystem: null, totalGb: null }]);
+    expect(addresses[0].dnsServers).toHaveLength(20);
   });
 
   it('say how many groups of a device are missing', () => {
     const groupIds = Array.from({ length: 500 }, (_, n) => `${n}`);
-    const record = toRecord(devices.DEVICES, { ...device, ...base, groupIds, groupTotal: 501 });
+    const { record } = toRecord(devices.DEVICES, { ...device, ...base, groupIds, groupTotal: 501 });
     expect(record).toMatchObject({
       groupMembership: { total: 501, included: 500, complete: false, reason: 'membership_limit_exceeded' },
     });
-    expect(toRecord(devices.DEVICES, { ...device, ...base, tags: Array(201).fill('t') })).toMatchObject({
+    expect(toRecord(devices.DEVICES, { ...device, ...base, tags: Array(201).fill('t') }).record).toMatchObject({
       tags: { length: 200 },
       groupMembership: { total: 0, included: 0, complete: true, reason: null },
     });

@@ -1,5 +1,6 @@
 import { hasCredentialText, isReference } from './credential-texts.js';
 import { hasRandomText } from './random-text.js';
+import { rememberNames } from './remembered-names.js';
 import { isNumericSecretName, isSecretFieldName, isSecretLabel } from './secret-names.js';
 import { hasKnownSecret } from './secret-patterns.js';
 
@@ -30,55 +31,63 @@ const VALUE_FIELDS = new Set(['value', 'values', 'defaultValue', 'default']);
  */
 export function findSecretPaths(record: object, options: DetectionOptions = {}): string[] {
   const search = new SecretSearch(options);
-  search.readObject(record, [], false);
+  search.readObject(record, false);
   return search.paths;
 }
+
+interface TextChecks {
+  hasSecret: (text: string) => boolean;
+  isSecretKey: (key: string) => boolean;
+}
+
+const textChecks = (hasSecret: TextChecks['hasSecret']): TextChecks => ({
+  hasSecret,
+  isSecretKey: rememberNames((key) => key.length >= MIN_SECRET_KEY && hasSecret(key)),
+});
+
+const MACHINE_TEXT = textChecks((text) => hasKnownSecret(text) || hasCredentialText(text));
+const ANY_TEXT = textChecks((text) => MACHINE_TEXT.hasSecret(text) || hasRandomText(text));
 
 /** One search through one record. */
 class SecretSearch {
   readonly paths: string[] = [];
+  /** The keys that lead to the value that is read. */
+  private readonly keys: string[] = [];
   private nodes = 0;
-  private readonly seesRandomText: boolean;
+  private readonly checks: TextChecks;
 
   constructor({ isMachineObserved = false }: DetectionOptions) {
-    this.seesRandomText = !isMachineObserved;
+    this.checks = isMachineObserved ? MACHINE_TEXT : ANY_TEXT;
   }
 
   /** @param isSecret  whether a field with the name of a secret contains this object */
-  readObject(object: object, path: readonly string[], isSecret: boolean): void {
+  readObject(object: object, isSecret: boolean): void {
     const isList = Array.isArray(object);
-    const names = isList ? [] : secretNamesOf(object);
+    const isRecord = this.keys.length === 0;
     for (const [key, value] of Object.entries(object)) {
       if (this.isComplete) return;
-      if (path.length === 0 && BASE_FIELDS.has(key)) continue;
-      if (isList) {
-        this.readValue(value, [...path, key], isSecret ? '' : null);
-        continue;
-      }
-      const isUnsafeKey = key.length >= MIN_SECRET_KEY && this.containsSecret(key);
-      const segment = isUnsafeKey || !SAFE_SEGMENT.test(key) ? '*' : key;
-      if (isUnsafeKey) this.report([...path, segment]);
-      else this.readValue(value, [...path, segment], secretNameFor(key, names, isSecret));
+      if (isRecord && BASE_FIELDS.has(key)) continue;
+      this.keys.push(key);
+      if (isList) this.readValue(value, isSecret ? '' : null);
+      else if (this.checks.isSecretKey(key)) this.report();
+      else this.readValue(value, secretNameFor(key, object, isSecret));
+      this.keys.pop();
     }
   }
 
   /** @param secretName  the name under which the value is a secret; null when it has none */
-  private readValue(value: unknown, path: readonly string[], secretName: string | null): void {
+  private readValue(value: unknown, secretName: string | null): void {
     this.nodes += 1;
-    if (this.nodes > MAX_NODES || path.length > MAX_DEPTH) {
+    if (this.nodes > MAX_NODES || this.keys.length > MAX_DEPTH) {
       this.nodes = Infinity;
-      this.report(path);
+      this.report();
     } else if (typeof value === 'object' && value !== null) {
-      this.readObject(value, path, secretName !== null);
+      this.readObject(value, secretName !== null);
     } else if (typeof value === 'string') {
-      if (secretName !== null ? isSecretText(value) : this.containsSecret(value)) this.report(path);
+      if (secretName !== null ? isSecretText(value) : this.checks.hasSecret(value)) this.report();
     } else if (secretName !== null && isSecretNumber(value, secretName)) {
-      this.report(path);
+      this.report();
     }
-  }
-
-  private containsSecret(text: string): boolean {
-    return hasKnownSecret(text) || hasCredentialText(text) || (this.seesRandomText && hasRandomText(text));
   }
 
   /** True when there is nothing to add: enough paths, or a limit was exceeded. */
@@ -86,23 +95,23 @@ class SecretSearch {
     return this.paths.length >= MAX_PATHS || this.nodes === Infinity;
   }
 
-  private report(path: readonly string[]): void {
-    this.paths.push(path.join('.').slice(0, MAX_PATH_CHARACTERS));
+  private report(): void {
+    const isSafe = (key: string) => SAFE_SEGMENT.test(key) && !this.checks.isSecretKey(key);
+    const segments = this.keys.map((key) => (isSafe(key) ? key : '*'));
+    this.paths.push(segments.join('.').slice(0, MAX_PATH_CHARACTERS));
   }
 }
 
-/** Returns the texts that name the value of an object, when one of them is the name of a secret. */
-function secretNamesOf(object: object): string[] {
+/** Returns the first text that names the value of an object and is the name of a secret. */
+function labelOf(object: object): string | undefined {
   const fields = object as Readonly<Record<string, unknown>>;
-  return LABEL_FIELDS.map((field) => fields[field]).filter(
-    (name): name is string => typeof name === 'string' && isSecretLabel(name),
-  );
+  const labels = LABEL_FIELDS.map((field) => fields[field]);
+  return labels.find((label): label is string => typeof label === 'string' && isSecretLabel(label));
 }
 
-function secretNameFor(key: string, names: readonly string[], isSecret: boolean): string | null {
+function secretNameFor(key: string, object: object, isSecret: boolean): string | null {
   if (isSecretFieldName(key)) return key;
-  if (VALUE_FIELDS.has(key) && names.length > 0) return names[0];
-  return isSecret ? '' : null;
+  return (VALUE_FIELDS.has(key) ? labelOf(object) : undefined) ?? (isSecret ? '' : null);
 }
 
 /** A masked or empty value is no secret, nor is a variable. */

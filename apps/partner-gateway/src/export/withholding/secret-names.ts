@@ -1,3 +1,5 @@
+import { rememberNames } from './remembered-names.js';
+
 /** Longer names are cut off before they are read. */
 const MAX_NAME_CHARACTERS = 256;
 
@@ -116,20 +118,12 @@ const ABOUT_WORDS = new Set(
 /** Numbers are secrets under these names only: `maxTokens` counts. */
 const NUMERIC = /(?:password|passwd|pwd|passcode|passwort|kennwort|pin|pincode)$/;
 
-const known = new Map<string, boolean>();
-const MAX_KNOWN = 10_000;
-
 /** Returns true when a field of this name contains a secret: `apiKey`, `db_password`, `X-Auth-Token`. */
-export function isSecretFieldName(name: string): boolean {
-  const cached = known.get(name);
-  if (cached !== undefined) return cached;
+export const isSecretFieldName = rememberNames((name) => {
   const words = wordsOf(name);
   const last = words.at(-1) ?? '';
-  const isSecret = namesSecret(words) || (words.some((word) => STRONG_WORD.test(word)) && !ABOUT_WORDS.has(last));
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(name, isSecret);
-  return isSecret;
-}
+  return namesSecret(words) || (words.some((word) => STRONG_WORD.test(word)) && !ABOUT_WORDS.has(last));
+});
 
 /** Returns true when a text ends with the name of a secret: `Wi-Fi password`, `the API key`. */
 export function isSecretLabel(text: string): boolean {
