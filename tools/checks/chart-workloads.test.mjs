@@ -66,7 +66,7 @@ describe('a pod of the chart', { skip }, () => {
   });
 
   it('is given more time to stop than the service takes', () => {
-    const source = read('libs/service-kit/src/config/fleet.config.ts');
+    const source = read('libs/config/src/fleet.config.ts');
     const [, dispatcher, others] = /graceSeconds = service === 'webhook-dispatcher' \? (\d+) : (\d+)/.exec(source);
     for (const deployment of ofKind(rendered.production, 'Deployment')) {
       const { spec } = podOf(deployment);

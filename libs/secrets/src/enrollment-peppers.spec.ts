@@ -1,4 +1,4 @@
-import { readConfig } from '@rmm/service-kit';
+import { readConfig } from '@rmm/config';
 import { readEnrollmentPeppers } from './enrollment-peppers.js';
 
 const read = (env: Record<string, string>) => readConfig(env, readEnrollmentPeppers);

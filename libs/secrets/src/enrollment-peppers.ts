@@ -1,4 +1,4 @@
-import type { ConfigReader } from '@rmm/service-kit';
+import type { ConfigReader } from '@rmm/config';
 
 export interface EnrollmentPeppers {
   /** Hashes new keys. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ConfigError, readConfig } from '@rmm/service-kit';
+import { ConfigError, readConfig } from '@rmm/config';
 import { developmentKeyRing } from './development-key-ring.js';
 import { KeyRing } from './key-ring.js';
 import { readSecretsConfig } from './secrets.config.js';

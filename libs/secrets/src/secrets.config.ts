@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto';
-import type { ConfigReader } from '@rmm/service-kit';
+import type { ConfigReader } from '@rmm/config';
 import { developmentKeyRing } from './development-key-ring.js';
 import type { KeyRingKeys } from './key-ring.js';
 

@@ -2,6 +2,7 @@ import { type DynamicModule, Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { TerminusModule } from '@nestjs/terminus';
+import type { FleetConfig } from '@rmm/config';
 import type { ServiceName } from '@rmm/contracts';
 import { OpenApiDocuments } from '@rmm/openapi';
 import {
@@ -13,7 +14,6 @@ import {
   RATE_LIMITS_CONFIG,
   RateLimits,
 } from '@rmm/rate-limits';
-import type { FleetConfig } from './config/fleet.config.js';
 import { HealthRegistry } from './health/health-registry.service.js';
 import { ReadinessService } from './health/readiness.service.js';
 import { RequestObserver } from './http/request-observer.middleware.js';

@@ -4,6 +4,7 @@ import { Test } from '@nestjs/testing';
 import type { Response } from 'express';
 import type { Server } from 'node:http';
 import { type RateLimit, RateLimits } from '@rmm/rate-limits';
+import { FLEET_ENVIRONMENT } from '@rmm/testing-services';
 import {
   FormFile,
   IsInteger,
@@ -176,20 +177,8 @@ class ThingsController {
 /** Calls that end the waiting requests of `/things/slow`. */
 export const slowRequests: (() => void)[] = [];
 
-export const ENVIRONMENT = {
-  NODE_ENV: 'test',
-  LOG_LEVEL: 'trace',
-  PORT: '0',
-  DATABASE_URL: 'postgres://service@127.0.0.1/none',
-  WORKER_DATABASE_URL: 'postgres://worker@127.0.0.1/none',
-  NATS_URL: 'nats://127.0.0.1:1',
-  REDIS_URL: 'redis://127.0.0.1:1',
-  PUBLIC_API_URL: 'https://api.fleet.example',
-  PUBLIC_APP_URL: 'https://app.fleet.example',
-};
-
 export const configOf = (changes: Record<string, string> = {}): Readonly<FleetConfig> =>
-  readConfig({ ...ENVIRONMENT, ...changes }, (v) => readFleetConfig(v, 'provisioning'));
+  readConfig({ ...FLEET_ENVIRONMENT, ...changes }, (v) => readFleetConfig(v, 'provisioning'));
 
 export interface TinyApp {
   app: NestExpressApplication;

@@ -1,4 +1,5 @@
 export { eventually, type Patience } from './eventually.js';
+export { FLEET_ENVIRONMENT } from './fleet-environment.js';
 export type { TcpProxy } from './tcp-proxy.js';
 export { freePort } from './local-server.js';
 export { type Stores, startStores } from './stores.js';

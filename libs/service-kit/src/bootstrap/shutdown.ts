@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { FleetConfig } from '../config/fleet.config.js';
+import type { FleetConfig } from '@rmm/config';
 import { HealthRegistry } from '../health/health-registry.service.js';
 import { Logger } from '../logging/logger.service.js';
 

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
+import type { FleetConfig } from '@rmm/config';
 import {
   isSampled,
   resample,
@@ -10,7 +11,6 @@ import {
   traceIdOf,
   traceparentOf,
 } from '@rmm/tracing';
-import type { FleetConfig } from '../config/fleet.config.js';
 import { Logger } from '../logging/logger.service.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
 import { FLEET_CONFIG } from '../tokens.js';

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
 import pretty from 'pino-pretty';
+import type { LogLevel } from '@rmm/config';
 import type { ServiceName } from '@rmm/contracts';
 import { traceIdOf } from '@rmm/tracing';
-import type { LogLevel } from '../config/fleet.config.js';
 import { currentContext } from '../context/request-context.js';
 import { redact } from './redaction.js';
 

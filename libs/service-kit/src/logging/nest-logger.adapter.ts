@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import type { LogLevel } from '../config/fleet.config.js';
+import type { LogLevel } from '@rmm/config';
 import type { Logger, LogFields } from './logger.service.js';
 
 /** Contexts that report each module and route while Nest starts; they are logged as `debug`. */

@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { FleetConfig } from '@rmm/config';
 import type { LimitsObserver, RefusalReason } from '@rmm/rate-limits';
-import type { FleetConfig } from '../config/fleet.config.js';
 import { ReadinessService } from '../health/readiness.service.js';
 import { FLEET_CONFIG } from '../tokens.js';
 import { MetricsRegistry } from './metrics-registry.service.js';

@@ -1,8 +1,8 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { once } from 'node:events';
+import type { FleetConfig } from '@rmm/config';
 import { DomainError, UnavailableError } from '@rmm/errors';
-import type { FleetConfig } from '../config/fleet.config.js';
 import { HealthRegistry } from '../health/health-registry.service.js';
 import { Logger } from '../logging/logger.service.js';
 import { FLEET_CONFIG } from '../tokens.js';

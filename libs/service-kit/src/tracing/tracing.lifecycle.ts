@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { FleetConfig } from '@rmm/config';
 import { startTracing, type StopTracing } from '@rmm/tracing';
-import type { FleetConfig } from '../config/fleet.config.js';
 import { Logger } from '../logging/logger.service.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
 import { FLEET_CONFIG } from '../tokens.js';

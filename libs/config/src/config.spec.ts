@@ -1,10 +1,10 @@
-import { configOf, ENVIRONMENT } from '../../test/tiny-app.js';
+import { FLEET_ENVIRONMENT } from '@rmm/testing-services';
 import { ConfigError, readConfig } from './config-reader.js';
 import { readFleetConfig, readOutboundExtraAllowedCidrs } from './fleet.config.js';
 
 function problemsOf(changes: NodeJS.ProcessEnv, outbound = false): readonly string[] {
   try {
-    readConfig({ ...ENVIRONMENT, ...changes }, (v) => {
+    readConfig({ ...FLEET_ENVIRONMENT, ...changes }, (v) => {
       const config = readFleetConfig(v, 'webhook-dispatcher');
       if (outbound) readOutboundExtraAllowedCidrs(v, config);
       return config;
@@ -15,6 +15,9 @@ function problemsOf(changes: NodeJS.ProcessEnv, outbound = false): readonly stri
     throw error;
   }
 }
+
+const configOf = (changes: NodeJS.ProcessEnv) =>
+  readConfig({ ...FLEET_ENVIRONMENT, ...changes }, (v) => readFleetConfig(v, 'provisioning'));
 
 const PRODUCTION = {
   NODE_ENV: 'production',
@@ -47,7 +50,7 @@ describe('the configuration of every service', () => {
   });
 
   it('gives attempts of the dispatcher 45 seconds to end', () => {
-    const config = readConfig(ENVIRONMENT, (v) => readFleetConfig(v, 'webhook-dispatcher'));
+    const config = readConfig(FLEET_ENVIRONMENT, (v) => readFleetConfig(v, 'webhook-dispatcher'));
     expect(config.shutdownGraceSeconds).toBe(45);
   });
 
@@ -116,7 +119,7 @@ describe('the configuration of every service', () => {
     ],
   ])('refuses %s in production', (_, changes, problem) => {
     expect(problemsOf({ ...PRODUCTION, ...changes })).toContain(problem);
-    const { NATS_URL, REDIS_URL } = ENVIRONMENT;
+    const { NATS_URL, REDIS_URL } = FLEET_ENVIRONMENT;
     expect(problemsOf({ ...changes, REDIS_URL, NATS_URL })).toEqual([]);
   });
 

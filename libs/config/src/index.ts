@@ -1,0 +1,2 @@
+export * from './config-reader.js';
+export * from './fleet.config.js';
