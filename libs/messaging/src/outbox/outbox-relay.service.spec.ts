@@ -8,7 +8,7 @@ import {
   workerOf,
   type MessagingTestApp,
 } from '../../test/messaging-test-app.js';
-import { Outbox, type OutgoingMessage } from '../index.js';
+import { Outbox, OutboxRelay, type OutgoingMessage } from '../index.js';
 
 const partnerId = randomUUID();
 
@@ -92,6 +92,20 @@ describe('OutboxRelay', () => {
     await testApp.admin.query(`update outbox_lease set leased_until = now() where $1 = any(aggregates)`, [aggregate]);
     await drained();
     expect(await versionsByAggregate()).toEqual({ other: [1], [aggregate]: [1] });
+  });
+
+  it('publishes rows of an aggregate soon after another relay has freed it', async () => {
+    const service = await testApp.startService({ messaging: { relay: { pollMs: 60_000 } } });
+    await app.get(OutboxRelay).stop();
+    await testApp.admin.query(
+      `insert into outbox_lease values (gen_random_uuid(), array['held'], now() + interval '1 hour')`,
+    );
+    await add([buildMessage('held', 1), buildMessage('free', 1)], service);
+    await eventually(async () => expect(await versionsByAggregate()).toEqual({ free: [1] }));
+    await testApp.admin.query(`delete from outbox_lease`);
+    await eventually(async () => expect(await versionsByAggregate()).toEqual({ free: [1], held: [1] }));
+    await service.close();
+    app = await testApp.startService({ messaging: { relay: { batchSize: 50, leaseMs: 3_000, pollMs: 200 } } });
   });
 
   it('publishes rows committed by another process without a wake-up call', async () => {

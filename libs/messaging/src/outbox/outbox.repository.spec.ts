@@ -48,6 +48,18 @@ describe('OutboxRepository', () => {
     expect(aggregatesOf(await lease())).toEqual([]);
   });
 
+  it('reports that rows of leased aggregates were left out, not that rows are leased', async () => {
+    expect((await lease()).skipped).toBe(false);
+    await insert('a');
+    const { leaseId, rows, skipped } = await lease();
+    expect(skipped).toBe(false);
+    await insert('b');
+    expect(await lease(10)).toMatchObject({ rows: [{ aggregateId: 'b' }], skipped: true });
+    await repository.settle(leaseId, rows, []);
+    await testApp.admin.query('delete from outbox_lease');
+    expect(await lease()).toMatchObject({ rows: [{ aggregateId: 'b' }], skipped: false });
+  });
+
   it('gives concurrent relays different aggregates', async () => {
     await insert(...Array.from({ length: 12 }, (_, n) => `agg-${n}`));
     const batches = await Promise.all([1, 2, 3, 4].map(() => lease(3)));

@@ -17,6 +17,8 @@ export interface LeasedBatch {
   rows: OutboxRow[];
   /** True when the batch has the requested size: there are probably more rows. */
   full: boolean;
+  /** True when rows of leased or delayed aggregates were left out; not read for a full batch. */
+  skipped: boolean;
   /** On the clock of `performance.now()`. */
   expiresAt: number;
 }
@@ -41,21 +43,29 @@ const LEASE_LOCK = `SELECT pg_advisory_xact_lock(hashtextextended('rmm.outbox.' 
 /**
  * Leases the oldest rows, without the aggregates that another relay has leased or that are delayed.
  * It runs under the lock, so it sees every earlier lease; rows and their lease are deleted together, in SETTLE.
+ * The result has one row at least, which has no `seq` when there is nothing to lease.
  */
 const LEASE = `
   WITH expired AS (
     DELETE FROM outbox_lease WHERE leased_until <= now()
+  ), held AS MATERIALIZED (
+    SELECT unnest(aggregates) AS aggregate_id FROM outbox_lease WHERE leased_until > now()
   ), head AS MATERIALIZED (
     SELECT seq, created_at, id, aggregate_id, subject, payload
     FROM outbox
-    WHERE aggregate_id NOT IN (SELECT unnest(aggregates) FROM outbox_lease WHERE leased_until > now())
+    WHERE aggregate_id NOT IN (SELECT aggregate_id FROM held)
     ORDER BY seq
     LIMIT $1
   ), leased AS (
     INSERT INTO outbox_lease (lease_id, aggregates, leased_until)
     SELECT $2, array_agg(DISTINCT aggregate_id), clock_timestamp() + make_interval(secs => $3) FROM head HAVING count(*) > 0
   )
-  SELECT seq, created_at AS "createdAt", id, aggregate_id AS "aggregateId", subject, payload FROM head ORDER BY seq`;
+  SELECT skipped, seq, created_at AS "createdAt", id, aggregate_id AS "aggregateId", subject, payload
+  FROM (
+    SELECT CASE WHEN (SELECT count(*) FROM head) < $1 THEN
+      EXISTS (SELECT FROM outbox WHERE aggregate_id IN (SELECT aggregate_id FROM held)) ELSE false END AS skipped
+  ) others LEFT JOIN head ON true
+  ORDER BY seq`;
 
 const SETTLE = `
   WITH published AS (
@@ -88,9 +98,11 @@ export class OutboxRepository {
     return this.worker.transaction(async (tx) => {
       // sent in one round trip; awaiting both handles the rejection of each when the connection is lost
       const lock = tx.query(LEASE_LOCK);
-      const head = tx.query<OutboxRow>(LEASE, [batchSize, leaseId, leaseMs / 1_000]);
-      const [, rows] = await Promise.all([lock, head]);
-      return { leaseId, rows, full: rows.length >= batchSize, expiresAt: performance.now() + leaseMs };
+      const head = tx.query<OutboxRow & { skipped: boolean }>(LEASE, [batchSize, leaseId, leaseMs / 1_000]);
+      const [, found] = await Promise.all([lock, head]);
+      const rows = found.filter(({ seq }) => seq !== null);
+      const { skipped } = found[0];
+      return { leaseId, rows, skipped, full: rows.length >= batchSize, expiresAt: performance.now() + leaseMs };
     });
   }
 
