@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { nodeFlagsOf } from '../../tools/dist/fleet/services.js';
+import { NODE_FLAGS } from '../../tools/dist/fleet/services.js';
 import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores, built, lib } from '../support/built-code.mjs';
 import { DeviceWrites } from '../support/device-writes.mjs';
@@ -112,7 +112,7 @@ function startServer(name) {
   return new BenchServer('export-service.mjs', {
     args: [name],
     env,
-    nodeFlags: [...nodeFlagsOf(name), ...process.execArgv],
+    nodeFlags: [...NODE_FLAGS, ...process.execArgv],
   });
 }
 

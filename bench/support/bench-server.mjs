@@ -12,7 +12,7 @@ const SERVERS = path.resolve(import.meta.dirname, '../servers');
 export class BenchServer {
   constructor(script, { args = [], env = {}, nodeFlags = process.execArgv } = {}) {
     this.child = fork(path.join(SERVERS, script), args, {
-      execArgv: nodeFlags,
+      execArgv: [...nodeFlags, ...profileFlags()],
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
@@ -87,4 +87,10 @@ export async function measure(server, { path: url, headers = {}, seconds = 2, co
     cpuMicros: cpu / result.requests.total,
     p99Ms: result.latency.p99,
   };
+}
+
+/** Writes a CPU profile of each server into the folder that CPU_PROFILE_DIR names. */
+function profileFlags() {
+  const { CPU_PROFILE_DIR: dir } = process.env;
+  return dir ? ['--cpu-prof', `--cpu-prof-dir=${path.resolve(dir)}`] : [];
 }

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nodeFlagsOf } from '../../tools/dist/fleet/services.js';
+import { NODE_FLAGS } from '../../tools/dist/fleet/services.js';
 import { built, lib } from './built-code.mjs';
 import { cpuOf, cpuOfFamily, findProcess, memoryOf, parentOf } from './process-stats.mjs';
 import { eventData, SECRET } from './webhook-message.mjs';
@@ -17,8 +17,6 @@ const pg = createRequire(import.meta.url)('pg');
 const { Redis } = createRequire(import.meta.url)('ioredis');
 const APP = path.resolve(import.meta.dirname, '../../apps/webhook-dispatcher');
 const SCHEMA = 'webhook_dispatcher';
-/** Node's options as the launcher sets them. */
-export const NODE_FLAGS = nodeFlagsOf('webhook-dispatcher');
 const READY_MS = 90_000;
 const WINDOW = 256; // messages in flight, as the relay's
 const PARTITIONS = 1_024;

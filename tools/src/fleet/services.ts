@@ -16,11 +16,8 @@ export type ServiceName = (typeof SERVICES)[number]['name'];
 
 export const SERVICE_NAMES: readonly ServiceName[] = SERVICES.map(({ name }) => name);
 
-/** Limits memory. The dispatcher creates about 50 MB of short-lived objects a second at full speed. */
-export const nodeFlagsOf = (service: ServiceName): string[] => [
-  `--max-semi-space-size=${service === 'webhook-dispatcher' ? 16 : 8}`,
-  '--max-old-space-size=768',
-];
+/** Limits memory. Deliveries and pages of exports create up to 50 MB of short-lived objects a second. */
+export const NODE_FLAGS = ['--max-semi-space-size=16', '--max-old-space-size=768'];
 
 /** The folder that contains `<service>/dist/main.js`. The launcher's checks set FLEET_APPS_DIR. */
 const APPS_DIR = path.resolve(process.env['FLEET_APPS_DIR'] || path.join(ROOT, 'apps'));
@@ -54,7 +51,7 @@ export async function createInstances(
       const name = number === 1 ? service : `${service}-${number}`;
       const wanted = ports[name] ?? (number === 1 ? preferred : 0);
       const port = (ports[name] = await getPort({ host: '127.0.0.1', port: wanted }));
-      const args = [...nodeFlagsOf(service), entryPointOf(service)];
+      const args = [...NODE_FLAGS, entryPointOf(service)];
       const spec = { command: process.execPath, args, logFile: logFileOf(name) };
       const describe = () => ({ ...spec, env: { ...environmentOf(service), PORT: String(port) } });
       const instance = new SupervisedProcess(name, supervision, describe, () => isReady(port));
