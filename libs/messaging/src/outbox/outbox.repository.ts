@@ -93,17 +93,14 @@ export class OutboxRepository {
   }
 
   /** Takes the rows at the head of the outbox, whole aggregates at a time, in one short transaction. */
-  lease(batchSize: number, leaseMs: number): Promise<LeasedBatch> {
+  async lease(batchSize: number, leaseMs: number): Promise<LeasedBatch> {
     const leaseId = randomUUID();
-    return this.worker.transaction(async (tx) => {
-      // sent in one round trip; awaiting both handles the rejection of each when the connection is lost
-      const lock = tx.query(LEASE_LOCK);
-      const head = tx.query<OutboxRow & { skipped: boolean }>(LEASE, [batchSize, leaseId, leaseMs / 1_000]);
-      const [, found] = await Promise.all([lock, head]);
-      const rows = found.filter(({ seq }) => seq !== null);
-      const { skipped } = found[0];
-      return { leaseId, rows, skipped, full: rows.length >= batchSize, expiresAt: performance.now() + leaseMs };
-    });
+    const lease = { sql: LEASE, params: [batchSize, leaseId, leaseMs / 1_000] };
+    const [, result] = await this.worker.queryAllInTransaction([{ sql: LEASE_LOCK }, lease]);
+    const found = result as unknown as (OutboxRow & { skipped: boolean })[];
+    const rows = found.filter(({ seq }) => seq !== null);
+    const full = rows.length >= batchSize;
+    return { leaseId, rows, full, skipped: found[0].skipped, expiresAt: performance.now() + leaseMs };
   }
 
   /** Ends a lease: deletes the published rows, delays the given aggregates and frees the others. */

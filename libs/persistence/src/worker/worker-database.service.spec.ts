@@ -1,3 +1,4 @@
+import { RequestDeadline, RequestExpired, runInContext } from '@rmm/service-kit';
 import { type Fleet, orgA1, partnerA, startFleet } from '../../test/fixture.js';
 
 describe('WorkerDatabase', () => {
@@ -40,6 +41,24 @@ describe('WorkerDatabase', () => {
     });
     await expect(failing).rejects.toThrow('stop');
     expect(await fleet.worker.query('select name from vendor')).toEqual([{ name: 'kept' }]);
+  });
+
+  it('runs statements in one transaction, and undoes all of them when one fails', async () => {
+    const insert = (name: string) => ({ sql: `insert into vendor (name) values (:name)`, params: { name } });
+    const count = { sql: `select count(*)::int as n from vendor where name like '% together'` };
+    expect(await fleet.worker.queryAllInTransaction([insert('kept together'), count])).toEqual([[], [{ n: 1 }]]);
+    const failing = fleet.worker.queryAllInTransaction([insert('undone together'), { sql: 'select 1 / 0' }, count]);
+    await expect(failing).rejects.toThrow('division by zero');
+    expect(await fleet.worker.query(count.sql)).toEqual([{ n: 1 }]);
+  });
+
+  it('runs no transaction for a request whose time limit has passed', async () => {
+    const deadline = new RequestDeadline(1);
+    deadline.expire();
+    const insert = { sql: `insert into vendor (name) values ('late')` };
+    const late = runInContext({ requestId: 'late', deadline }, () => fleet.worker.queryAllInTransaction([insert]));
+    await expect(late).rejects.toThrow(RequestExpired);
+    expect(await fleet.worker.query(`select name from vendor where name = 'late'`)).toEqual([]);
   });
 
   it('refuses a second connection inside a transaction', async () => {

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { PoolClient } from 'pg';
+import { currentContext } from '@rmm/service-kit';
 import type { DatabaseSession } from '../database/database-session.js';
 import { bindParameters, type BoundStatement } from '../database/named-parameters.js';
 import { acquire, inOnePacket, releaseAfter } from '../database/pooled-client.js';
@@ -34,6 +35,13 @@ export class WorkerDatabase implements BatchExecutor {
       () => sql,
       () => this.withClient(read),
     );
+  }
+
+  /** Runs several statements in one transaction and one round trip, in the order given. @returns the rows of each */
+  async queryAllInTransaction(statements: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
+    currentContext()?.deadline?.startCommit();
+    const results = await this.queryAll([{ sql: 'BEGIN' }, ...statements, { sql: 'COMMIT' }]);
+    return results.slice(1, -1);
   }
 
   async queryAll(statements: readonly SqlStatement[]): Promise<Record<string, unknown>[][]> {
