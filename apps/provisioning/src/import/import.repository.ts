@@ -52,17 +52,19 @@ export interface WrittenRows {
 
 /**
  * Every organization that a link or a name of the rows may match; deleted ones last, the latest deleted first. Links of
- * other PSA connections are those of another system. By an array each organization is found by its id; a join may read all
- * organizations of the partner for each row.
+ * other PSA connections are those of another system. Each name, link and organization is found by an index of its own
+ * (`LIMIT` and `OFFSET` keep the planner from other orders): a join may read all organizations or links of the partner for
+ * each row.
  */
 const MATCHING_ORGANIZATIONS = `
   WITH matching AS (
-    SELECT id FROM organization WHERE partner_id = :partnerId AND name_key = ANY (:nameKeys::text[])
+    SELECT named.id FROM unnest(:nameKeys::text[]) AS r(name_key) CROSS JOIN LATERAL (
+      SELECT n.id FROM organization n WHERE n.partner_id = :partnerId AND n.name_key = r.name_key OFFSET 0) AS named
     UNION
-    SELECT l.org_id FROM external_link l
-      JOIN unnest(:systems::text[], :externalIds::text[]) AS r(system, external_id)
-        ON l.system = r.system AND l.external_id = r.external_id
-     WHERE l.partner_id = :partnerId AND l.connection_id IS NOT DISTINCT FROM :connectionId::uuid)
+    SELECT linked.org_id FROM unnest(:systems::text[], :externalIds::text[]) AS r(system, external_id) CROSS JOIN LATERAL (
+      SELECT l.org_id FROM external_link l
+       WHERE l.partner_id = :partnerId AND l.system = r.system AND l.external_id = r.external_id
+         AND l.connection_id IS NOT DISTINCT FROM :connectionId::uuid LIMIT 1) AS linked)
   SELECT o.id, o.name, o.name_key AS "nameKey", o.slug, o.status, o.deleted_at IS NOT NULL AS deleted,
          o.version::int AS version,
          coalesce((SELECT jsonb_agg(jsonb_build_object('system', l.system, 'externalId', l.external_id))
@@ -106,10 +108,10 @@ const INSERT_LINKS = `
 const MOVE_LINKS = `
   WITH former AS (
     SELECT f.id, f.org_id, m."orgId"
-      FROM external_link f JOIN jsonb_to_recordset(:rows::jsonb) AS m("orgId" uuid, system text, "externalId" text)
-        ON f.system = m.system AND f.external_id = m."externalId"
-     WHERE f.partner_id = :partnerId AND f.connection_id IS NOT DISTINCT FROM :connectionId::uuid
-     ORDER BY f.id FOR UPDATE OF f)
+      FROM jsonb_to_recordset(:rows::jsonb) AS m("orgId" uuid, system text, "externalId" text) CROSS JOIN LATERAL (
+        SELECT l.id, l.org_id FROM external_link l
+         WHERE l.partner_id = :partnerId AND l.system = m.system AND l.external_id = m."externalId"
+           AND l.connection_id IS NOT DISTINCT FROM :connectionId::uuid LIMIT 1 FOR UPDATE) AS f)
   UPDATE external_link l SET org_id = former."orgId" FROM former
    WHERE l.partner_id = :partnerId AND l.id = former.id
   RETURNING l.org_id AS "orgId", former.org_id AS "formerOrgId", l.system, l.external_id AS "externalId"`;
