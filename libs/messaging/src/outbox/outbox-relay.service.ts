@@ -20,7 +20,7 @@ export interface RelayOptions {
   leaseMs: number;
   /** Interval of reads without a wake-up call. */
   pollMs: number;
-  /** When the outbox is read again while another relay has leased some of its rows; doubled each time, up to `pollMs`. */
+  /** When the outbox is read again while another relay has leased aggregates; doubled each time, up to `pollMs`. */
   recheckMs: number;
 }
 
@@ -56,9 +56,9 @@ export class OutboxRelay {
   /** Since when the stream accepts nothing, on the clock of `performance.now()`. */
   private failingSinceMs?: number;
   private hasPublished = false;
-  private hasSkipped = false;
-  /** The reads in a row that left out rows and published none. */
-  private skips = 0;
+  private isContended = false;
+  /** The reads in a row that published nothing while another relay had leased aggregates. */
+  private rechecks = 0;
   private cleanedUpAt = -Infinity;
 
   constructor(
@@ -109,10 +109,10 @@ export class OutboxRelay {
   /** Returns false when the outbox could not be read or published. */
   private async attempt(): Promise<boolean> {
     if (!this.link.isConnected) return false;
-    this.hasPublished = this.hasSkipped = false;
+    this.hasPublished = this.isContended = false;
     try {
       await this.drain();
-      this.skips = this.hasSkipped ? (this.hasPublished ? 1 : this.skips + 1) : 0;
+      this.rechecks = this.isContended ? (this.hasPublished ? 1 : this.rechecks + 1) : 0;
       await this.cleanUp();
       this.failures = 0;
       return true;
@@ -127,7 +127,7 @@ export class OutboxRelay {
   private pauseMs(): number {
     const { pollMs, recheckMs } = this.options;
     if (this.failures > 0) return Math.min(100 * 2 ** this.failures, MAX_BACKOFF_MS);
-    return this.skips === 0 ? pollMs : Math.min(recheckMs * 2 ** (this.skips - 1), pollMs);
+    return this.rechecks === 0 ? pollMs : Math.min(recheckMs * 2 ** (this.rechecks - 1), pollMs);
   }
 
   /**
@@ -139,7 +139,7 @@ export class OutboxRelay {
     try {
       for (;;) {
         const batch = await this.lease();
-        this.hasSkipped ||= batch.skipped;
+        this.isContended ||= batch.contended;
         if (batch.rows.length === 0) return this.recheckFailing();
         if (batch.full && parallelBatches > 1) helper ??= this.drain(parallelBatches - 1);
         helper?.catch(() => undefined);

@@ -17,8 +17,8 @@ export interface LeasedBatch {
   rows: OutboxRow[];
   /** True when the batch has the requested size: there are probably more rows. */
   full: boolean;
-  /** True when rows of leased or delayed aggregates were left out; not read for a full batch. */
-  skipped: boolean;
+  /** True when another relay has leased aggregates, or some are delayed: rows of these were left out, if there are any. */
+  contended: boolean;
   /** On the clock of `performance.now()`. */
   expiresAt: number;
 }
@@ -60,11 +60,8 @@ const LEASE = `
     INSERT INTO outbox_lease (lease_id, aggregates, leased_until)
     SELECT $2, array_agg(DISTINCT aggregate_id), clock_timestamp() + make_interval(secs => $3) FROM head HAVING count(*) > 0
   )
-  SELECT skipped, seq, created_at AS "createdAt", id, aggregate_id AS "aggregateId", subject, payload
-  FROM (
-    SELECT CASE WHEN (SELECT count(*) FROM head) < $1 THEN
-      EXISTS (SELECT FROM outbox WHERE aggregate_id IN (SELECT aggregate_id FROM held)) ELSE false END AS skipped
-  ) others LEFT JOIN head ON true
+  SELECT contended, seq, created_at AS "createdAt", id, aggregate_id AS "aggregateId", subject, payload
+  FROM (SELECT EXISTS (SELECT FROM held) AS contended) others LEFT JOIN head ON true
   ORDER BY seq`;
 
 const SETTLE = `
@@ -97,10 +94,10 @@ export class OutboxRepository {
     const leaseId = randomUUID();
     const lease = { sql: LEASE, params: [batchSize, leaseId, leaseMs / 1_000] };
     const [, result] = await this.worker.queryAllInTransaction([{ sql: LEASE_LOCK }, lease]);
-    const found = result as unknown as (OutboxRow & { skipped: boolean })[];
+    const found = result as unknown as (OutboxRow & { contended: boolean })[];
     const rows = found.filter(({ seq }) => seq !== null);
     const full = rows.length >= batchSize;
-    return { leaseId, rows, full, skipped: found[0].skipped, expiresAt: performance.now() + leaseMs };
+    return { leaseId, rows, full, contended: found[0].contended, expiresAt: performance.now() + leaseMs };
   }
 
   /** Ends a lease: deletes the published rows, delays the given aggregates and frees the others. */
