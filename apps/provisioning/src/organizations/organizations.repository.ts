@@ -207,7 +207,8 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
   /**
    * Returns the slugs of live organizations of a partner that may collide with the candidates: the candidates themselves and
    * their numbered variants, which are stored under the candidate as `slug_base`. Not the other variants of a candidate that
-   * ends in a number: ten thousand organizations may be called "customer 1", "customer 2", ...
+   * ends in a number: ten thousand organizations may be called "customer 1", "customer 2", ... Each candidate is found by an
+   * index; `OFFSET` keeps the planner from reading all organizations of the partner instead.
    */
   async listTakenSlugs(
     tx: TenantTransaction | WorkerTransaction,
@@ -215,9 +216,10 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
     candidates: Iterable<string>,
   ): Promise<Set<string>> {
     const rows = await tx.query<{ slug: string }>(
-      `SELECT slug FROM organization
-        WHERE partner_id = :partnerId AND deleted_at IS NULL
-          AND (slug = ANY (:candidates::text[]) OR slug_base = ANY (:candidates::text[]))`,
+      `SELECT taken.slug FROM unnest(:candidates::text[]) AS r(candidate) CROSS JOIN LATERAL (
+         SELECT o.slug FROM organization o
+          WHERE o.partner_id = :partnerId AND o.deleted_at IS NULL
+            AND (o.slug = r.candidate OR o.slug_base = r.candidate) OFFSET 0) AS taken`,
       { partnerId, candidates: [...new Set(candidates)] },
     );
     return new Set(rows.map(({ slug }) => slug));
