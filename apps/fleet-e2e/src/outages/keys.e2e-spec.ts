@@ -107,7 +107,7 @@ describe('API keys during outages', () => {
   });
 
   it('get 503 from replicas without an invalidation feed for 30 seconds', async () => {
-    const { key } = await createApiKey(client, orgId);
+    const { id, key } = await createApiKey(client, orgId);
     must(await machine(fleet, key).get(fields), 200);
     await signalStore('nats', 'SIGSTOP');
     try {
@@ -120,6 +120,14 @@ describe('API keys during outages', () => {
     await eventually(async () => expect((await machine(fleet, key).get(fields)).status).toBe(200), {
       timeoutMs: 180_000,
     });
+    // The replicas of credentials receive the feed again a moment after those of provisioning.
+    await eventually(
+      async () => {
+        const reads = Array.from({ length: 10 }, () => client.get(`/api-keys/${id}`));
+        expect(statuses(await Promise.all(reads))).toEqual([200]);
+      },
+      { timeoutMs: 180_000 },
+    );
     // Each request calls credentials, which calls identity: none may be lost to connections from before the outage.
     const fresh = await Promise.all(Array.from({ length: 20 }, () => createApiKey(client, orgId)));
     const responses = await Promise.all(fresh.map((created) => machine(fleet, created.key).get(fields)));
