@@ -89,7 +89,7 @@ export async function measure(server, { path: url, headers = {}, seconds = 2, co
   };
 }
 
-/** Writes a CPU profile of each server into the folder that CPU_PROFILE_DIR names. */
+/** Returns the flags by which a server writes a CPU profile into the folder that CPU_PROFILE_DIR names. */
 function profileFlags() {
   const { CPU_PROFILE_DIR: dir } = process.env;
   return dir ? ['--cpu-prof', `--cpu-prof-dir=${path.resolve(dir)}`] : [];
