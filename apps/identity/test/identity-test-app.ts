@@ -5,13 +5,20 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSync } from 'otplib';
-import pg from 'pg';
+import type pg from 'pg';
 import supertest from 'supertest';
 import { ensureStreams, natsOptions } from '@rmm/messaging';
 import { migratedBy } from '@rmm/persistence/testing';
 import { startService } from '@rmm/service-kit';
 import { StoredOrganizations } from '@rmm/testing/fake-tenants';
-import { eventually, startStores, type Stores, type TestDatabase, type TestNats } from '@rmm/testing-services';
+import {
+  adminPool,
+  eventually,
+  startStores,
+  type Stores,
+  type TestDatabase,
+  type TestNats,
+} from '@rmm/testing-services';
 import { AppModule } from '../src/app.module.js';
 import { readIdentityConfig, type MfaConfig } from '../src/config.js';
 import { MIGRATIONS } from '../src/migrations/index.js';
@@ -131,6 +138,7 @@ export class IdentityTestApp {
     readonly nats: TestNats,
     private readonly mailbox: string,
     private readonly connection: NatsConnection,
+    private readonly admin: pg.Pool,
   ) {
     const query = async (sql: string, values: unknown[]) => ({ rows: await this.query<never>(sql, values) });
     this.organizations = new StoredOrganizations({ connection }, query);
@@ -146,7 +154,8 @@ export class IdentityTestApp {
     const connection = await connect(natsOptions(nats.adminUrl, 'identity-spec'));
     // As the launcher does: the logins of the services may not.
     await ensureStreams(connection);
-    return new IdentityTestApp(stores, database, nats, mailbox, connection);
+    const admin = adminPool(database, { options: '-c search_path=identity' });
+    return new IdentityTestApp(stores, database, nats, mailbox, connection, admin);
   }
 
   get environment(): NodeJS.ProcessEnv {
@@ -188,19 +197,14 @@ export class IdentityTestApp {
 
   /** Runs SQL as superuser, to arrange and inspect rows. */
   async query<Row extends object>(sql: string, params: unknown[] = []): Promise<Row[]> {
-    const client = new pg.Client({ connectionString: this.database.adminUrl, options: '-c search_path=identity' });
-    await client.connect();
-    try {
-      return (await client.query<Row>(sql, params)).rows;
-    } finally {
-      await client.end();
-    }
+    return (await this.admin.query<Row>(sql, params)).rows;
   }
 
   async stop(): Promise<void> {
     await Promise.allSettled(this.running.map((identity) => identity.stop()));
     this.organizations.stop();
     await this.connection.close();
+    await this.admin.end();
     await this.stores.stop();
     await rm(this.mailbox, { recursive: true, force: true });
   }

@@ -40,14 +40,18 @@ export async function createDatabase<Schema extends string>(
   preparation?: Preparation<Schema>,
 ): Promise<TestDatabase<Schema>> {
   if (!preparation) return createEmptyDatabase(postgresUrl, schemas);
-  const template = await preparedTemplate(postgresUrl, schemas, preparation);
   const name = freshName();
-  await asAdmin(postgresUrl, (admin) => admin.query(`create database ${name} template ${template}`));
+  await asAdmin(postgresUrl, async (admin) => {
+    const template = await preparedTemplate(admin, postgresUrl, schemas, preparation);
+    // A copy of the files takes a third of the time of the default, which writes each page to the log.
+    await admin.query(`create database ${name} template ${template} strategy file_copy`);
+  });
   return handleOf(postgresUrl, name, schemas);
 }
 
 /** Creates the template of a preparation unless it exists; its name is given once it is complete. @returns its name */
 async function preparedTemplate<Schema extends string>(
+  admin: pg.Client,
   postgresUrl: string,
   schemas: readonly Schema[],
   { key, run }: Preparation<Schema>,
@@ -56,14 +60,15 @@ async function preparedTemplate<Schema extends string>(
     .update(JSON.stringify([schemas, key]))
     .digest('hex');
   const template = `rmm_template_${hash.slice(0, 32)}`;
-  await asAdmin(postgresUrl, async (admin) => {
-    await admin.query('select pg_advisory_lock(hashtextextended($1, 0))', [template]);
-    const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
-    if (rowCount) return;
+  const existing = 'select 1 from pg_database where datname = $1';
+  if ((await admin.query(existing, [template])).rowCount) return template;
+  await admin.query('select pg_advisory_lock(hashtextextended($1, 0))', [template]);
+  if (!(await admin.query(existing, [template])).rowCount) {
     const database = await createEmptyDatabase(postgresUrl, schemas);
     await run(database.urls);
     await admin.query(`alter database ${nameOf(database.adminUrl)} rename to ${template}`);
-  });
+  }
+  await admin.query('select pg_advisory_unlock(hashtextextended($1, 0))', [template]);
   return template;
 }
 
