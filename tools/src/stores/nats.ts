@@ -56,7 +56,13 @@ async function startNatsServer(
         server_name: kind.name,
         // Without limits JetStream would reserve most of the memory and of the free disk space.
         jetstream: { store_dir: dir, max_file_store: 2 ** 32, max_memory_store: 2 ** 28, sync_interval: '10s' },
-        authorization: { users: [{ user: 'fleet', password }, ...users] },
+        // An account with a limit, as in deploy/nats/nats.conf: rmm_stream_storage_ratio is the share of it that is used.
+        accounts: {
+          FLEET: {
+            jetstream: { max_file: 2 ** 32, max_memory: 2 ** 28 },
+            users: [{ user: 'fleet', password }, ...users],
+          },
+        },
         ...own,
       };
       fs.writeFileSync(config, JSON.stringify(settings), { mode: 0o600 });

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, registerPartner } from '@rmm/testing';
 import { createApiKey } from '../credentials/machines.js';
 import { EventPublisher } from '../outages/event-publisher.js';
-import { refuseStreamMessages } from '../outages/stream-limits.js';
+import { limitStreamStorage, refuseStreamMessages } from '../outages/stream-limits.js';
 import { createWebhook, must } from '../steps.js';
 import { publishPartnerEvent, query } from '../tenancy/tenant-state.js';
 import { eventsFor } from '../webhooks/webhook-tenants.js';
@@ -24,6 +24,9 @@ const WRONG_PASSWORDS = 5;
 const LATE_EVENTS = 33_000;
 /** Longer than the objective of a first attempt. */
 const HANG_MS = 33_000;
+/** Events so large that what else is published changes their share of the storage little. */
+const LARGE_EVENTS = 40;
+const LARGE = { note: 'x'.repeat(240_000) };
 const DEVICES = { resource: 'devices', action: 'read' };
 const SITES = { resource: 'sites', action: 'read' };
 
@@ -163,6 +166,20 @@ describeDrills('the alerts of a fleet that is broken on purpose', () => {
       await restore();
     }
     await drill.untilOver('PublishingFails', 'MessagesDelayed', 'ServiceNotReady');
+  });
+
+  it('report streams that fill their storage, until the limit is raised', async () => {
+    const events = eventsFor([{ orgId: drill.orgId, webhookIds: [] }], LARGE_EVENTS, LARGE);
+    await new EventPublisher(drill.fleet.handle).publishAll(events);
+    const restore = await limitStreamStorage(drill.fleet, 0.88);
+    try {
+      await drill.expectAlerts(['StreamsNearlyFull']);
+      await limitStreamStorage(drill.fleet, 0.97);
+      await drill.expectAlerts(['StreamsFull']);
+    } finally {
+      await restore();
+    }
+    await drill.untilOver('StreamsNearlyFull', 'StreamsFull', 'ServiceNotReady');
   });
 
   it('report a NATS that hangs, and changes that are late after it', async () => {
