@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import path from 'node:path';
-import { generate } from 'otplib';
 import { dim, FleetError, say } from '../console.js';
 import { load } from '../doctor/built-code.js';
 import type { ServiceName } from '../fleet/services.js';
@@ -121,6 +120,7 @@ export async function totp(secret: string, { next }: { next?: boolean }): Promis
   if (!/^[A-Z2-7]{26,}=*$/i.test(secret)) {
     throw new FleetError('The secret must be base32 of at least 26 characters, as MFA set-up returns it.');
   }
+  const { generate } = await import('otplib');
   const epoch = Math.floor(Date.now() / 1_000) + (next ? 30 : 0);
   console.log(await generate({ secret: secret.toUpperCase().replace(/=+$/, ''), epoch }));
 }
