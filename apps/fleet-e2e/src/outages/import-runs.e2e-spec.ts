@@ -91,7 +91,7 @@ describe('import runs', () => {
     'continue in mid-commit after %s was killed, without a row lost or imported twice',
     async (_, kill) => {
       const { client } = await partnerWithMfa(fleet);
-      const count = 6_000;
+      const count = 4_000;
       const sites = Array.from({ length: count }, (_, n) => `Customer ${n >> 1},Site ${n}\n`).join('');
       const run = await uploaded(client, `organization,site\n${sites}`);
       expect(run.total).toBe(count);

@@ -23,9 +23,9 @@ jest.setTimeout(1_200_000);
 
 const WEBHOOKS = 3;
 /** Pause between two requests to one service, in milliseconds. */
-const PAUSE_MS = 150;
+const PAUSE_MS = 400;
 /** Pause between two events, in milliseconds. */
-const EVENT_PAUSE_MS = 200;
+const EVENT_PAUSE_MS = 400;
 
 /** A request that is repeated; creates a new body each time. */
 interface Load {
