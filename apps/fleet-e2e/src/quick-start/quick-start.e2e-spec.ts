@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 
+/** A guide starts up to a hundred processes, each of which takes a second on a busy machine. */
+jest.setTimeout(600_000);
+
 const ROOT = resolve(import.meta.dirname, '../../../..');
 const run = promisify(execFile);
 
@@ -40,7 +43,7 @@ describe('the quick start of', () => {
     const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], {
       cwd: ROOT,
       env: environmentOf(page),
-      timeout: 55_000,
+      timeout: 540_000,
     });
 
     const lines = stdout.split('\n').map((line) => line.trim());
