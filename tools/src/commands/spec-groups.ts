@@ -3,7 +3,7 @@ import path from 'node:path';
 import { DATA_DIR, ensureDir, ROOT } from '../paths.js';
 
 /** Spec files in a group: more of them save little time, and a failure is read in a longer output. */
-const GROUP_SIZE = 8;
+const GROUP_SIZE = 16;
 
 /** A module is replaced for all specs of a registry, so these spec files run alone. */
 const REPLACES_MODULES = /\bjest\.(mock|doMock|resetModules|isolateModules)/;
