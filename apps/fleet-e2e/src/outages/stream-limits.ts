@@ -1,9 +1,9 @@
+import { connect } from 'nats';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { connect } from 'nats';
 import type { FleetHandle } from '@rmm/testing';
-import type { OwnFleet } from '../own-fleets/own-fleet.js';
 import { natsServerOf } from '../nats-server.js';
+import type { OwnFleet } from '../own-fleets/own-fleet.js';
 
 const STREAMS = ['RMM_EVENTS', 'RMM_INTERNAL', 'RMM_AUDIT'];
 
