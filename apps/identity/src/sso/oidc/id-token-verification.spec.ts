@@ -262,7 +262,6 @@ describe('the verification of ID tokens', () => {
       { exp: -1 },
       { exp: 'tomorrow' },
       { exp: null },
-      { nbf: now() + 600 },
       { nbf: 'now' },
       { iat: 'now' },
       { aud: [] },
@@ -278,15 +277,20 @@ describe('the verification of ID tokens', () => {
       expect(await finish(withClaims(more))).toBe('sso_provider_unverified');
     });
 
-    it.each<Json>([
-      { exp: now() - 5 }, // within the clock tolerance
-      { exp: now() + 300.5 },
-      { nbf: now() + 5 },
-      { aud: [CLIENT] },
-      { aud: [CLIENT, 'another'], azp: CLIENT },
-      { unknown: { nested: true } },
-    ])('accepts %j', async (more) => {
-      expect(await finish(withClaims(more))).toBe('subject');
+    it.each<Json>([{ aud: [CLIENT] }, { aud: [CLIENT, 'another'], azp: CLIENT }, { unknown: { nested: true } }])(
+      'accepts %j',
+      async (more) => {
+        expect(await finish(withClaims(more))).toBe('subject');
+      },
+    );
+
+    it.each([
+      { claim: 'exp', seconds: -5, outcome: 'subject' }, // within the clock tolerance
+      { claim: 'exp', seconds: 300.5, outcome: 'subject' },
+      { claim: 'nbf', seconds: 5, outcome: 'subject' },
+      { claim: 'nbf', seconds: 600, outcome: 'sso_provider_unverified' },
+    ])('responds with $outcome for $claim $seconds s from now', async ({ claim, seconds, outcome }) => {
+      expect(await finish(withClaims({ [claim]: now() + seconds }))).toBe(outcome);
     });
 
     it('refuses a subject of more than 255 characters', async () => {
