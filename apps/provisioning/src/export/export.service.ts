@@ -20,7 +20,7 @@ import type {
   ExportRequest,
 } from '@rmm/contracts';
 import type { HasTenant } from '@rmm/persistence';
-import { UnavailableError } from '@rmm/service-kit';
+import { forEachYielding, UnavailableError } from '@rmm/service-kit';
 import { EXPORT_PAGE_BYTES, type ExportRow, type ExportRows } from './export-page.js';
 import { DEVICES, ExportRepository, ORGANIZATIONS, SITES, type ExportResource } from './export.repository.js';
 import { FieldValuePagesRepository } from './field-value-pages.repository.js';
@@ -154,9 +154,8 @@ export class ExportService {
   ): Page<T> {
     const snapshotAt = request.snapshotAt ?? (await this.takeSnapshot(tenantOf(request.caller))).toISOString();
     const { rows, hasMore } = await read(snapshotAt);
-    const records = rows.map((row) => ({ ...toRecord(row), ...baseOf(row) }));
-    const included = withinReply(records);
-    return { snapshotAt, records: included, hasMore: hasMore || included.length < records.length };
+    const records = await withinReply(rows, (row) => ({ ...toRecord(row), ...baseOf(row) }));
+    return { snapshotAt, records, hasMore: hasMore || records.length < rows.length };
   }
 
   /**
@@ -187,12 +186,15 @@ const baseOf = ({ id, orgId, siteId, updatedAt, sourceUpdatedAt }: ExportRow): E
   ...(sourceUpdatedAt && { changedAt: updatedAt.toISOString() }),
 });
 
-/** Returns the first records that fit into a reply, at least one. */
-function withinReply<T>(records: T[]): T[] {
+/** Maps rows to the first records that fit into a reply, at least one. Yields to the event loop after a few milliseconds. */
+async function withinReply<Row, T>(rows: readonly Row[], toRecord: (row: Row) => T): Promise<T[]> {
+  const records: T[] = [];
   let bytes = 0;
-  const end = records.findIndex((record, index) => {
+  await forEachYielding(rows, (row) => {
+    if (bytes > EXPORT_PAGE_BYTES) return; // the reply is full
+    const record = toRecord(row);
     bytes += Buffer.byteLength(JSON.stringify(record));
-    return bytes > EXPORT_PAGE_BYTES && index > 0;
+    if (bytes <= EXPORT_PAGE_BYTES || records.length === 0) records.push(record);
   });
-  return end === -1 ? records : records.slice(0, end);
+  return records;
 }

@@ -6,6 +6,8 @@ const work = (ms: number): void => {
 };
 
 describe('forEachYielding', () => {
+  afterEach(() => jest.restoreAllMocks());
+
   it('calls the work for each item in order and lets other work run in between', async () => {
     const order: (number | string)[] = [];
     setImmediate(() => order.push('other'));
@@ -19,6 +21,7 @@ describe('forEachYielding', () => {
   });
 
   it('does not wait for a short list', async () => {
+    jest.spyOn(performance, 'now').mockReturnValue(0);
     let hasRun = false;
     setImmediate(() => (hasRun = true));
     expect(await mapYielding([1, 2], (item) => item * 2)).toEqual([2, 4]);
