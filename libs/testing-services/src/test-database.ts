@@ -60,10 +60,9 @@ async function preparedTemplate<Schema extends string>(
     .update(JSON.stringify([schemas, key]))
     .digest('hex');
   const template = `rmm_template_${hash.slice(0, 32)}`;
-  const existing = 'select 1 from pg_database where datname = $1';
-  if ((await admin.query(existing, [template])).rowCount) return template;
   await admin.query('select pg_advisory_lock(hashtextextended($1, 0))', [template]);
-  if (!(await admin.query(existing, [template])).rowCount) {
+  const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
+  if (!rowCount) {
     const database = await createEmptyDatabase(postgresUrl, schemas);
     await run(database.urls);
     await admin.query(`alter database ${nameOf(database.adminUrl)} rename to ${template}`);
