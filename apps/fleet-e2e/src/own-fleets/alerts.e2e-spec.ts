@@ -6,12 +6,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ApiClient, registerPartner } from '@rmm/testing';
 import { createApiKey } from '../credentials/machines.js';
 import { EventPublisher } from '../outages/event-publisher.js';
-import { limitStreamStorage, refuseStreamMessages } from '../outages/stream-limits.js';
+import { refuseStreamMessages } from '../outages/stream-limits.js';
 import { createWebhook, must } from '../steps.js';
 import { publishPartnerEvent, query } from '../tenancy/tenant-state.js';
 import { eventsFor } from '../webhooks/webhook-tenants.js';
 import { AlertDrill, describeDrills } from './alert-drill.js';
 import { PostgresProcesses } from './postgres-processes.js';
+import { limitStreamStorage } from './stream-storage.js';
 
 jest.setTimeout(600_000);
 
