@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import { partnerCaller, ProvisioningTestDatabase, TEST_SECRETS } from '../../test/provisioning-test-database.js';
 import { OrganizationSecurityRepository } from './organization-security.repository.js';
+import { OrganizationsRepository } from './organizations.repository.js';
 
 describe('OrganizationSecurityRepository', () => {
   let database: ProvisioningTestDatabase;
@@ -30,5 +31,18 @@ describe('OrganizationSecurityRepository', () => {
     await save(orgId, randomUUID(), 1);
     await save(randomUUID(), randomUUID(), 1);
     expect(await stored(orgId)).toEqual([]);
+  });
+
+  it('stores a published policy while a request changes the same organization, so that neither waits for the other', async () => {
+    const partnerId = randomUUID();
+    const orgId = await database.createOrganization(partnerId);
+    const { tenants } = database;
+    const organizations = new OrganizationsRepository(tenants, TEST_SECRETS);
+    await tenants.transaction(partnerCaller(partnerId), async (tx) => {
+      await organizations.lock(tx, orgId);
+      await save(orgId, partnerId, 1);
+      await policies.save(tx, { orgId, partnerId, security: { passwordMinLength: 12 }, version: 2 });
+    });
+    expect(await stored(orgId)).toEqual([{ security: { passwordMinLength: 12 }, version: '2' }]);
   });
 });

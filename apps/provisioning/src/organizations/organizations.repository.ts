@@ -146,9 +146,9 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
     if (found.length < unique.length) throw new OrganizationAccessDenied();
   }
 
-  /** Locks the organization until the transaction ends. @throws NotFoundError */
+  /** Locks the organization until the transaction ends, but not against rows that refer to it. @throws NotFoundError */
   lock(tx: TenantTransaction, id: string): Promise<Organization> {
-    return this.getOne(tx, { where: { id, deletedAt: null }, lock: 'FOR UPDATE' });
+    return this.getOne(tx, { where: { id, deletedAt: null }, lock: 'FOR NO KEY UPDATE' });
   }
 
   /** Locks the organization until the transaction ends, and returns it as responses show it. @throws NotFoundError */
