@@ -73,9 +73,8 @@ const REVISION_BYTES = 78;
 export function toRecord<T>(resource: ExportResource<T>, source: RecordSource<T>): MeasuredRecord {
   const { id, orgId, siteId, sourceUpdatedAt } = source;
   const record = { id, orgId, siteId, sourceUpdatedAt, ...resource.fieldsOf(source) };
-  for (const [name, value] of Object.entries(record)) {
-    if (value === undefined) throw new Error(`A record of ${resource.name} has no ${name}`);
-  }
+  const missing = Object.keys(record).find((name) => record[name as keyof typeof record] === undefined);
+  if (missing !== undefined) throw new Error(`A record of ${resource.name} has no ${missing}`);
   const canonical = canonicalJson(record);
   const bytes = Buffer.byteLength(canonical) + REVISION_BYTES;
   return { record: Object.assign(record, { revision: revisionOf(canonical) }), bytes };

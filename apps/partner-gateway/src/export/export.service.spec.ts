@@ -300,7 +300,7 @@ describe('ExportService', () => {
     const response = await get('/api/v1/partner-api/sites');
     expect([response.status, response.body.code]).toEqual([500, 'partner_export_failed']);
     const [[details]] = logged.mock.calls as unknown as [[{ err: Error }]];
-    expect(details.err.message).toBe('A record of sites violates its published schema at timezone: invalid_type');
+    expect(details.err.message).toBe('A record of sites violates its published schema at timezone: type');
     expect(JSON.stringify(logged.mock.calls) + response.text).not.toContain('kept-private');
     logged.mockRestore();
   });

@@ -34,7 +34,7 @@ describe('PageRecordsService', () => {
   beforeEach(() => {
     checked = [];
     const assertValid = (resource: string, { name, id }: { name?: string; id: string }) => {
-      if (name === 'Invalid') throw new RecordSchemaViolation(resource, { path: 'name', code: 'invalid' });
+      if (name === 'Invalid') throw new RecordSchemaViolation(resource, { path: 'name', keyword: 'type' });
       checked.push(id);
     };
     pages = new PageRecordsService({ assertValid } as unknown as RecordSchemasService);

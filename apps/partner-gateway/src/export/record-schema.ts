@@ -1,12 +1,11 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { z } from 'zod';
+import type { AnySchemaObject } from 'ajv/dist/2020.js';
 
-type Schema = z.core.JSONSchema.JSONSchema;
 type Json = Readonly<Record<string, unknown>>;
 
 const COMPONENT = '#/components/schemas/';
 const UUID = '^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
-/** Keywords that do not decide which values are valid; zod would take a default for a missing field. */
+/** Keywords that do not decide which values are valid. */
 const IGNORED = new Set(['default', 'description', 'discriminator', 'example', 'examples', 'title']);
 
 /**
@@ -14,7 +13,7 @@ const IGNORED = new Set(['default', 'description', 'discriminator', 'example', '
  * other, unless they say so: what is not published must not leave.
  * @throws Error  when the document has no such list
  */
-export function toRecordSchema({ paths, components }: OpenAPIObject, path: string): Schema {
+export function toRecordSchema({ paths, components }: OpenAPIObject, path: string): AnySchemaObject {
   const response = (paths[path]?.get?.responses['200'] ?? {}) as Json;
   const content = (response['content'] ?? {}) as Readonly<Record<string, { schema?: Json }>>;
   const schemas = (components?.schemas ?? {}) as Readonly<Record<string, Json>>;
@@ -22,8 +21,8 @@ export function toRecordSchema({ paths, components }: OpenAPIObject, path: strin
   const data = resolve((page?.['properties'] as Record<string, Json> | undefined)?.['data'], schemas);
   const items = data?.['items'] as Json | undefined;
   if (!items) throw new Error(`The OpenAPI document has no list at ${path}`);
-  const definitions = Object.entries(schemas).map(([name, schema]) => [name, toStrict(schema)]);
-  return { ...toStrict(items), $defs: Object.fromEntries(definitions) as Record<string, Schema> };
+  const definitions = Object.entries(schemas).map(([name, schema]) => [name, toStrict(schema)] as const);
+  return { ...toStrict(items), $defs: Object.fromEntries(definitions) };
 }
 
 function resolve(schema: Json | undefined, schemas: Readonly<Record<string, Json>>): Json | undefined {
@@ -31,8 +30,8 @@ function resolve(schema: Json | undefined, schemas: Readonly<Record<string, Json
   return typeof reference === 'string' ? schemas[reference.replace(COMPONENT, '')] : schema;
 }
 
-/** Returns a schema without what does not decide, with references that `z.fromJSONSchema` resolves. */
-function toStrict(schema: Json): Schema {
+/** Returns a schema without what does not decide, with references to the definitions of its own. */
+function toStrict(schema: Json): AnySchemaObject {
   const alternatives = schema['allOf'];
   if (Array.isArray(alternatives) && alternatives.length === 1) return toStrict(alternatives[0] as Json);
   const entries = Object.entries(schema)

@@ -1,20 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { z } from 'zod';
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
 import { API_PREFIX } from '@rmm/contracts';
 import { OpenApiDocuments } from '@rmm/service-kit';
 import { toRecordSchema } from './record-schema.js';
 
 /** A record differs from its published schema: an error of a mapper, or data that its owner should not have stored. */
 export class RecordSchemaViolation extends Error {
-  constructor(resource: string, { path, code }: { path: string; code: string }) {
-    super(`A record of ${resource} violates its published schema at ${path || 'its root'}: ${code}`);
+  constructor(resource: string, { path, keyword }: { path: string; keyword: string }) {
+    super(`A record of ${resource} violates its published schema at ${path || 'its root'}: ${keyword}`);
   }
 }
 
 /** Checks records against the schemas that the OpenAPI document publishes. Each schema is compiled once. */
 @Injectable()
 export class RecordSchemasService {
-  private readonly compiled = new Map<string, z.ZodType>();
+  private readonly ajv = formats.default(new Ajv2020({ validateSchema: false }));
+  private readonly compiled = new Map<string, ValidateFunction>();
 
   constructor(private readonly documents: OpenApiDocuments) {}
 
@@ -23,39 +25,36 @@ export class RecordSchemasService {
    * @throws RecordSchemaViolation  naming the field, never its value
    */
   assertValid(resource: string, record: object): void {
-    const { error } = this.get(resource).safeParse(record);
-    if (error) throw new RecordSchemaViolation(resource, deepestIssue(error.issues));
+    const validate = this.get(resource);
+    if (!validate(record)) throw new RecordSchemaViolation(resource, mostSpecific(validate.errors ?? []));
   }
 
-  private get(resource: string): z.ZodType {
-    let schema = this.compiled.get(resource);
-    if (!schema) {
-      schema = z.fromJSONSchema(toRecordSchema(this.documents.own(), `${API_PREFIX}/partner-api/${resource}`));
-      this.compiled.set(resource, schema);
+  private get(resource: string): ValidateFunction {
+    let validate = this.compiled.get(resource);
+    if (!validate) {
+      validate = this.ajv.compile(toRecordSchema(this.documents.own(), `${API_PREFIX}/partner-api/${resource}`));
+      this.compiled.set(resource, validate);
     }
-    return schema;
+    return validate;
   }
 }
 
-interface Issue {
-  readonly code?: string;
-  readonly path: readonly PropertyKey[];
-  /** The issues of each alternative of a union. */
-  readonly errors?: readonly (readonly Issue[])[];
-  readonly keys?: readonly string[];
+interface Violation {
+  path: string;
+  /** The keyword of the schema: `type`, `required`, `additionalProperties` ... */
+  keyword: string;
 }
 
-/** Returns the most specific violation: of a union, that of the alternative that was probably meant. */
-function deepestIssue([first]: readonly Issue[]): { path: string; code: string } {
-  const alternatives = (first.errors ?? []).filter(({ length }) => length > 0);
-  const [meant] = [...alternatives].sort((a, b) => distanceOf(a) - distanceOf(b));
-  const nested = meant ? deepestIssue(meant) : { path: '', code: first.code ?? 'invalid' };
-  const own = [...first.path, ...(first.keys ?? []).slice(0, 1)].map(String);
-  return { path: [...own, nested.path].filter(Boolean).join('.').slice(0, 256), code: nested.code };
+/** Returns the violation deepest in the record; of the alternatives of a union, not one of another kind of record. */
+function mostSpecific(errors: readonly ErrorObject[]): Violation {
+  const rank = ({ path, keyword }: Violation) =>
+    path === '' ? 0 : 2 * path.split('.').length - (keyword === 'enum' ? 1 : 0);
+  const [first] = errors.map(toViolation).sort((a, b) => rank(b) - rank(a));
+  return first;
 }
 
-/** An alternative of another type was not meant, and rather not one in which the value of an enumeration differs. */
-function distanceOf(issues: readonly Issue[]): number {
-  if (issues.some(({ path, code }) => path.length === 0 && code === 'invalid_type')) return Infinity;
-  return issues.filter(({ code }) => code === 'invalid_value').length;
+function toViolation({ instancePath, keyword, params }: ErrorObject): Violation {
+  const field = (params['missingProperty'] ?? params['additionalProperty']) as string | undefined;
+  const names = [...instancePath.split('/').slice(1), ...(field === undefined ? [] : [field])];
+  return { path: names.join('.').slice(0, 256), keyword };
 }
