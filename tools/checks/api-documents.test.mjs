@@ -3,10 +3,12 @@
 import { Parser } from '@asyncapi/parser';
 import { Spectral } from '@stoplight/spectral-core';
 import rulesets from '@stoplight/spectral-rulesets';
+import { execa } from 'execa';
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
-import { before, describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { breakingChanges } from '../api/breaking-changes.mjs';
 import { generateTypes, TYPE_FILES } from '../api/sdk-types.mjs';
 import { buildAsyncApi, buildOpenApi } from '../api/service-documents.mjs';
@@ -43,9 +45,11 @@ const undescribedFields = ({ properties = {} } = {}, path = '') =>
 const lineOf = ({ code, message, path: where = [] }) => `${code} ${where.join('.')}: ${message}`;
 
 describe('the OpenAPI document', () => {
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'api-documents-'));
   let document;
   let operations;
 
+  after(() => fs.rmSync(folder, { recursive: true }));
   before(async () => {
     document = await buildOpenApi();
     operations = Object.entries(document.paths).flatMap(([route, item]) =>
@@ -64,6 +68,20 @@ describe('the OpenAPI document', () => {
     const findings = await spectral.run(document);
     assert.deepEqual(
       findings.map(lineOf).filter((line) => !line.includes(ALWAYS_REFUSED)),
+      [],
+    );
+  });
+
+  it('has no finding of the recommended rules of Redocly', async () => {
+    const file = path.join(folder, 'openapi.json');
+    fs.writeFileSync(file, JSON.stringify(document));
+    const { stdout } = await execa(path.join(ROOT, 'node_modules/.bin/redocly'), ['lint', file, '--format=json'], {
+      cwd: ROOT,
+      env: { REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' },
+      reject: false,
+    });
+    assert.deepEqual(
+      JSON.parse(stdout).problems.map(({ ruleId, message }) => `${ruleId}: ${message}`),
       [],
     );
   });
