@@ -75,7 +75,7 @@ const MATCHING_ORGANIZATIONS = `
                             ORDER BY s.created_at, s.id)
                      FROM site s WHERE s.org_id = o.id AND s.deleted_at IS NULL), '[]') AS sites
     FROM organization o
-   WHERE o.id = ANY (ARRAY (SELECT id FROM matching)) AND o.partner_id = :partnerId AND o.erased_at IS NULL AND (o.deleted_at IS NULL OR NOT o.import_undone)
+   WHERE o.id = ANY (ARRAY (SELECT id FROM matching)) AND o.erased_at IS NULL AND (o.deleted_at IS NULL OR NOT o.import_undone)
    ORDER BY o.deleted_at DESC NULLS FIRST, o.created_at, o.id`;
 
 const ORGANIZATION_STATE = `o.id, o.partner_id AS "partnerId", o.name, o.slug, o.status, o.deleted_at AS "deletedAt", o.version`;

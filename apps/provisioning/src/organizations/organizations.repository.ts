@@ -208,18 +208,19 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
    * Returns the slugs of live organizations of a partner that may collide with the candidates: the candidates themselves and
    * their numbered variants, which are stored under the candidate as `slug_base`. Not the other variants of a candidate that
    * ends in a number: ten thousand organizations may be called "customer 1", "customer 2", ... Each candidate is found by an
-   * index; `OFFSET` keeps the planner from reading all organizations of the partner instead.
+   * index of its column: with `OR`, or without `OFFSET`, the planner may read all organizations of the partner instead.
    */
   async listTakenSlugs(
     tx: TenantTransaction | WorkerTransaction,
     partnerId: string,
     candidates: Iterable<string>,
   ): Promise<Set<string>> {
+    const takenBy = (column: 'slug' | 'slug_base') => `
+      SELECT o.slug FROM organization o
+       WHERE o.partner_id = :partnerId AND o.deleted_at IS NULL AND o.${column} = r.candidate OFFSET 0`;
     const rows = await tx.query<{ slug: string }>(
-      `SELECT taken.slug FROM unnest(:candidates::text[]) AS r(candidate) CROSS JOIN LATERAL (
-         SELECT o.slug FROM organization o
-          WHERE o.partner_id = :partnerId AND o.deleted_at IS NULL
-            AND (o.slug = r.candidate OR o.slug_base = r.candidate) OFFSET 0) AS taken`,
+      `SELECT taken.slug FROM unnest(:candidates::text[]) AS r(candidate)
+        CROSS JOIN LATERAL ((${takenBy('slug')}) UNION ALL (${takenBy('slug_base')})) AS taken`,
       { partnerId, candidates: [...new Set(candidates)] },
     );
     return new Set(rows.map(({ slug }) => slug));
