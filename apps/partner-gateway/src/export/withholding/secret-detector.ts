@@ -64,9 +64,10 @@ class SecretSearch {
   readObject(object: object, isSecret: boolean): void {
     const isList = Array.isArray(object);
     const isRecord = this.keys.length === 0;
-    for (const [key, value] of Object.entries(object)) {
+    for (const key of Object.keys(object)) {
       if (this.isComplete) return;
       if (isRecord && BASE_FIELDS.has(key)) continue;
+      const value = object[key as keyof typeof object] as unknown;
       this.keys.push(key);
       if (isList) this.readValue(value, isSecret ? '' : null);
       else if (this.checks.isSecretKey(key)) this.report();
