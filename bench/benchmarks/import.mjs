@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { NODE_FLAGS } from '../../tools/dist/fleet/services.js';
 import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores, built, lib } from '../support/built-code.mjs';
 import { createStreams } from '../support/identity-data.mjs';
@@ -41,7 +40,6 @@ const server = new BenchServer('provisioning-service.mjs', {
     GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
     TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
   },
-  nodeFlags: NODE_FLAGS,
 });
 const pool = new pg.Pool({ connectionString: env.DATABASE_URL, options: '-c search_path=provisioning', max: 1 });
 const mapped = new DataSource({

@@ -5,7 +5,6 @@ import { once } from 'node:events';
 import { createRequire } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { NODE_FLAGS } from '../../tools/dist/fleet/services.js';
 import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores, built, lib } from '../support/built-code.mjs';
 import { DeviceWrites } from '../support/device-writes.mjs';
@@ -109,11 +108,7 @@ function startServer(name) {
     GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
     TRUSTED_PROXY_CIDRS: '127.0.0.1/32',
   };
-  return new BenchServer('export-service.mjs', {
-    args: [name],
-    env,
-    nodeFlags: [...NODE_FLAGS, ...process.execArgv],
-  });
+  return new BenchServer('export-service.mjs', { args: [name], env });
 }
 
 /** Creates a partner principal with a key at credentials. @returns the key */

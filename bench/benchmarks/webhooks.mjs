@@ -4,7 +4,6 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { NODE_FLAGS } from '../../tools/dist/fleet/services.js';
 import { BenchServer } from '../support/bench-server.mjs';
 import { createCertificate } from '../support/certificates.mjs';
 import { storeHistory } from '../support/delivery-history.mjs';
@@ -73,7 +72,7 @@ try {
   secure = await startReceiver((port, n) => `https://r${n}.${TLS_DOMAIN}:${port}`, {
     BENCH_CERTIFICATE: JSON.stringify({ cert: certificate.cert, key: certificate.key }),
   });
-  bare = await startServer('undici-sender.mjs', { env: senderEnv, nodeFlags: [...NODE_FLAGS, ...senderFlags] });
+  bare = await startServer('undici-sender.mjs', { env: senderEnv, nodeFlags: senderFlags });
   ours = await openOurs();
   if (selected.has('webhooks-10000')) many = await openMany();
   if (selected.has('history')) old = await openOld();
@@ -117,7 +116,7 @@ async function startReceiver(originOf, env = {}) {
 
 function startBullmq({ database, redisUrl }) {
   const env = { BENCH_DATABASE_URL: database.adminUrl, BENCH_REDIS_URL: redisUrl };
-  return startServer('bullmq-sender.mjs', { env, nodeFlags: NODE_FLAGS });
+  return startServer('bullmq-sender.mjs', { env });
 }
 
 async function openDispatcher(redisDatabase) {

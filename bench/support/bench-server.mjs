@@ -2,17 +2,18 @@ import autocannon from 'autocannon';
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { NODE_FLAGS } from '../../tools/dist/fleet/services.js';
 
 const SERVERS = path.resolve(import.meta.dirname, '../servers');
 
 /**
- * A server of a benchmark in a process of its own. The script sends `{ port }` when it listens, and replies to
- * the message `cpu` with the microseconds of CPU it has used; `announce` does both.
+ * A server of a benchmark in a process of its own, with the flags of a service in a fleet. The script sends `{ port }` when
+ * it listens, and replies to the message `cpu` with the microseconds of CPU it has used; `announce` does both.
  */
 export class BenchServer {
   constructor(script, { args = [], env = {}, nodeFlags = process.execArgv } = {}) {
     this.child = fork(path.join(SERVERS, script), args, {
-      execArgv: [...nodeFlags, ...profileFlags()],
+      execArgv: [...NODE_FLAGS, ...nodeFlags, ...profileFlags()],
       env: { ...process.env, ...env },
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
