@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { breakingChanges } from '../api/breaking-changes.mjs';
 import { generateTypes, TYPE_FILES } from '../api/sdk-types.mjs';
 import { buildAsyncApi, buildOpenApi } from '../api/service-documents.mjs';
@@ -45,11 +45,9 @@ const undescribedFields = ({ properties = {} } = {}, path = '') =>
 const lineOf = ({ code, message, path: where = [] }) => `${code} ${where.join('.')}: ${message}`;
 
 describe('the OpenAPI document', () => {
-  const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'api-documents-'));
   let document;
   let operations;
 
-  after(() => fs.rmSync(folder, { recursive: true }));
   before(async () => {
     document = await buildOpenApi();
     operations = Object.entries(document.paths).flatMap(([route, item]) =>
@@ -72,7 +70,9 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('has no finding of the recommended rules of Redocly', async () => {
+  it('has no finding of the recommended rules of Redocly', async (t) => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'api-documents-'));
+    t.after(() => fs.rmSync(folder, { recursive: true }));
     const file = path.join(folder, 'openapi.json');
     fs.writeFileSync(file, JSON.stringify(document));
     const { stdout } = await execa(path.join(ROOT, 'node_modules/.bin/redocly'), ['lint', file, '--format=json'], {
