@@ -15,6 +15,7 @@ export class RecordSchemaViolation extends Error {
 /** Checks records against the schemas that the OpenAPI document publishes. Each schema is compiled once. */
 @Injectable()
 export class RecordSchemasService {
+  /** Does not check the schemas themselves: they are part of a document that tests lint. */
   private readonly ajv = formats.default(new Ajv2020({ validateSchema: false }));
   private readonly compiled = new Map<string, ValidateFunction>();
 

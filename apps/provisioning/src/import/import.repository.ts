@@ -54,7 +54,8 @@ export interface WrittenRows {
  * Every organization that a link or a name of the rows may match; deleted ones last, the latest deleted first. Links of
  * other PSA connections are those of another system. Each name, link and organization is found by an index of its own
  * (`LIMIT` and `OFFSET` keep the planner from other orders): a join may read all organizations or links of the partner for
- * each row.
+ * each row. Names and links are of the partner, and so are the organizations: a condition for them would let the planner read
+ * all those of the partner instead.
  */
 const MATCHING_ORGANIZATIONS = `
   WITH matching AS (
