@@ -52,15 +52,13 @@ export interface WrittenRows {
 
 /**
  * Every organization that a link or a name of the rows may match; deleted ones last, the latest deleted first. Links of
- * other PSA connections are those of another system. Each name, link and organization is found by an index of its own
- * (`LIMIT` and `OFFSET` keep the planner from other orders): a join may read all organizations or links of the partner for
- * each row. Names and links are of the partner, and so are the organizations: a condition for them would let the planner read
- * all those of the partner instead.
+ * other PSA connections are those of another system. A list of names is compared by hash where the planner reads all
+ * organizations of the partner; a join would read them once for each name. Links and organizations are found by the only
+ * index that fits: a condition on the partner of the organizations would offer others.
  */
 const MATCHING_ORGANIZATIONS = `
   WITH matching AS (
-    SELECT named.id FROM unnest(:nameKeys::text[]) AS r(name_key) CROSS JOIN LATERAL (
-      SELECT n.id FROM organization n WHERE n.partner_id = :partnerId AND n.name_key = r.name_key OFFSET 0) AS named
+    SELECT n.id FROM organization n WHERE n.partner_id = :partnerId AND n.name_key = ANY (:nameKeys::text[])
     UNION
     SELECT linked.org_id FROM unnest(:systems::text[], :externalIds::text[]) AS r(system, external_id) CROSS JOIN LATERAL (
       SELECT l.org_id FROM external_link l
@@ -114,7 +112,7 @@ const MOVE_LINKS = `
          WHERE l.partner_id = :partnerId AND l.system = m.system AND l.external_id = m."externalId"
            AND l.connection_id IS NOT DISTINCT FROM :connectionId::uuid LIMIT 1 FOR UPDATE) AS f)
   UPDATE external_link l SET org_id = former."orgId" FROM former
-   WHERE l.partner_id = :partnerId AND l.id = former.id
+   WHERE l.id = former.id
   RETURNING l.org_id AS "orgId", former.org_id AS "formerOrgId", l.system, l.external_id AS "externalId"`;
 
 const INSERT_SITES = `

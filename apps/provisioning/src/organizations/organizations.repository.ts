@@ -207,8 +207,8 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
   /**
    * Returns the slugs of live organizations of a partner that may collide with the candidates: the candidates themselves and
    * their numbered variants, which are stored under the candidate as `slug_base`. Not the other variants of a candidate that
-   * ends in a number: ten thousand organizations may be called "customer 1", "customer 2", ... Each candidate is found by an
-   * index of its column: with `OR`, or without `OFFSET`, the planner may read all organizations of the partner instead.
+   * ends in a number: ten thousand organizations may be called "customer 1", "customer 2", ... The list is compared by hash
+   * where the planner reads all organizations of the partner, so it is not joined.
    */
   async listTakenSlugs(
     tx: TenantTransaction | WorkerTransaction,
@@ -216,13 +216,12 @@ export class OrganizationsRepository extends SortedListRepository<Organization> 
     candidates: Iterable<string>,
   ): Promise<Set<string>> {
     const takenBy = (column: 'slug' | 'slug_base') => `
-      SELECT o.slug FROM organization o
-       WHERE o.partner_id = :partnerId AND o.deleted_at IS NULL AND o.${column} = r.candidate OFFSET 0`;
-    const rows = await tx.query<{ slug: string }>(
-      `SELECT taken.slug FROM unnest(:candidates::text[]) AS r(candidate)
-        CROSS JOIN LATERAL ((${takenBy('slug')}) UNION ALL (${takenBy('slug_base')})) AS taken`,
-      { partnerId, candidates: [...new Set(candidates)] },
-    );
+      SELECT slug FROM organization
+       WHERE partner_id = :partnerId AND deleted_at IS NULL AND ${column} = ANY (:candidates::text[])`;
+    const rows = await tx.query<{ slug: string }>(`${takenBy('slug')} UNION ALL ${takenBy('slug_base')}`, {
+      partnerId,
+      candidates: [...new Set(candidates)],
+    });
     return new Set(rows.map(({ slug }) => slug));
   }
 
