@@ -81,9 +81,15 @@ export class AuditTrail {
     return { stream: 'audit', type: action, aggregateId, partnerId, orgId, actor: data.actor, data };
   }
 
-  /** Writes the entry in a transaction of its own: for denials and failures, which change nothing else. */
-  recordDirect(...entry: AuditedChange): Promise<void> {
-    return this.worker.transaction((tx) => this.record(tx, ...entry));
+  /** Writes the entry by itself, with one statement: for denials and failures, which change nothing else. */
+  async recordDirect(...entry: AuditedChange): Promise<void> {
+    const callbacks: (() => void)[] = [];
+    const statement: OutboxTransaction = {
+      query: (sql, params) => this.worker.query(sql, params),
+      afterCommit: (callback) => callbacks.push(callback),
+    };
+    await this.outbox.publish(statement, this.toMessage(...entry));
+    for (const callback of callbacks) callback();
   }
 }
 
