@@ -1,5 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { AuditEntry } from '@rmm/contracts';
 import { HealthRegistry, MetricsRegistry } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
@@ -104,6 +106,30 @@ describe('OutboxRelay', () => {
     await eventually(async () => expect(await versionsByAggregate()).toEqual({ free: [1] }));
     await testApp.admin.query(`delete from outbox_lease`);
     await eventually(async () => expect(await versionsByAggregate()).toEqual({ free: [1], held: [1] }));
+    await service.close();
+    app = await testApp.startService({ messaging: { relay: { batchSize: 50, leaseMs: 3_000, pollMs: 200 } } });
+  });
+
+  it('publishes audit entries together, a little later or with the next other message', async () => {
+    await app.get(OutboxRelay).stop();
+    const entry = (): OutgoingMessage => ({
+      ...{ stream: 'audit', type: 'access.denied', aggregateId: randomUUID(), partnerId, orgId: null },
+      actor: { type: 'system', id: null },
+      data: {} as AuditEntry,
+    });
+    const startService = (lingerMs: number) =>
+      testApp.startService({ messaging: { relay: { pollMs: 60_000, lingerMs } } });
+    let service = await startService(60_000);
+    await add([entry()], service);
+    await add([entry()], service);
+    await sleep(300);
+    expect(await outboxCount()).toBe(2);
+    await add([buildMessage('x', 1)], service);
+    await drained();
+    await service.close();
+    service = await startService(100);
+    await add([entry()], service);
+    await drained();
     await service.close();
     app = await testApp.startService({ messaging: { relay: { batchSize: 50, leaseMs: 3_000, pollMs: 200 } } });
   });

@@ -20,6 +20,8 @@ export interface RelayOptions {
   leaseMs: number;
   /** Interval of reads without a wake-up call. */
   pollMs: number;
+  /** Time after which messages that are not urgent are published, together with those that follow meanwhile. */
+  lingerMs: number;
   /** When the outbox is read again while another relay has leased aggregates; doubled each time, up to `pollMs`. */
   recheckMs: number;
 }
@@ -30,6 +32,7 @@ export const DEFAULT_RELAY_OPTIONS: RelayOptions = {
   parallelBatches: 2,
   leaseMs: 15_000,
   pollMs: 1_000,
+  lingerMs: 100,
   recheckMs: 25,
 };
 
@@ -50,6 +53,7 @@ export class OutboxRelay {
   private readonly options: RelayOptions;
   private readonly wakeUp = new WakeUpSignal();
   private readonly refusals = new Map<string, number>();
+  private lingering?: NodeJS.Timeout;
   private running?: Promise<void>;
   private stopped = false;
   private failures = 0;
@@ -88,7 +92,16 @@ export class OutboxRelay {
   }
 
   /** Reads the outbox at once, after a commit. */
-  readonly wake = (): void => this.wakeUp.signal();
+  readonly wake = (): void => {
+    clearTimeout(this.lingering);
+    this.lingering = undefined;
+    this.wakeUp.signal();
+  };
+
+  /** Reads the outbox a little later, once for all commits until then. */
+  readonly wakeLater = (): void => {
+    this.lingering ??= setTimeout(this.wake, this.options.lingerMs);
+  };
 
   /** Publishes the remaining rows if NATS is available, then ends; another relay or the next start publishes the rest. */
   async stop(): Promise<void> {

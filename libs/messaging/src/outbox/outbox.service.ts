@@ -27,7 +27,8 @@ export class Outbox {
   /**
    * Writes messages in the order given, with correlation id and trace context of the request: one statement for each 100
    * of them, and for broadcasts another one. Messages of an iterable are built and encoded one set after the other, so
-   * that a long list does not block the event loop, each while the database writes the set before it.
+   * that a long list does not block the event loop, each while the database writes the set before it. Audit entries
+   * alone are published a little later and together: a read or a denial writes one, and nothing waits for it.
    * @throws TypeError, RangeError  for a message that can never be published; the transaction should then fail
    */
   async publish(tx: OutboxTransaction, message: OutgoingMessage | Iterable<OutgoingMessage>): Promise<void> {
@@ -44,7 +45,7 @@ export class Outbox {
         if (stored.length === 0) continue;
         await written;
         written = this.repository.insert(tx, stored);
-        tx.afterCommit(this.relay.wake);
+        tx.afterCommit(batch.every(({ stream }) => stream === 'audit') ? this.relay.wakeLater : this.relay.wake);
       }
     } finally {
       await written; // also when a message cannot be encoded: no statement outlives the call
