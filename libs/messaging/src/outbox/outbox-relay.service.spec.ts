@@ -1,6 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { AuditEntry } from '@rmm/contracts';
 import { HealthRegistry, MetricsRegistry } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
@@ -110,28 +109,26 @@ describe('OutboxRelay', () => {
     app = await testApp.startService({ messaging: { relay: { batchSize: 50, leaseMs: 3_000, pollMs: 200 } } });
   });
 
-  it('publishes audit entries together, a little later or with the next other message', async () => {
-    await app.get(OutboxRelay).stop();
-    const entry = (): OutgoingMessage => ({
-      ...{ stream: 'audit', type: 'access.denied', aggregateId: randomUUID(), partnerId, orgId: null },
-      actor: { type: 'system', id: null },
-      data: {} as AuditEntry,
-    });
-    const startService = (lingerMs: number) =>
-      testApp.startService({ messaging: { relay: { pollMs: 60_000, lingerMs } } });
-    let service = await startService(60_000);
-    await add([entry()], service);
-    await add([entry()], service);
-    await sleep(300);
-    expect(await outboxCount()).toBe(2);
-    await add([buildMessage('x', 1)], service);
-    await drained();
-    await service.close();
-    service = await startService(100);
-    await add([entry()], service);
-    await drained();
-    await service.close();
-    app = await testApp.startService({ messaging: { relay: { batchSize: 50, leaseMs: 3_000, pollMs: 200 } } });
+  it('publishes audit entries a little later, and other messages at once', async () => {
+    const alone = await startMessagingTestApp();
+    try {
+      const service = await alone.startService({ messaging: { relay: { pollMs: 60_000, lingerMs: 1_000 } } });
+      const wake = jest.spyOn(service.get(OutboxRelay), 'wake');
+      const entry: OutgoingMessage = {
+        ...{ stream: 'audit', type: 'access.denied', aggregateId: randomUUID(), partnerId, orgId: null },
+        actor: { type: 'system', id: null },
+        data: {} as AuditEntry,
+      };
+      await add([entry], service);
+      expect(wake).not.toHaveBeenCalled();
+      await eventually(() => expect(wake).toHaveBeenCalledTimes(1));
+      await eventually(async () => expect(await storedMessages(alone.connection, 'RMM_AUDIT')).toHaveLength(1));
+      await add([buildMessage('x', 1)], service);
+      expect(wake).toHaveBeenCalledTimes(2);
+      await eventually(async () => expect(await storedMessages(alone.connection, 'RMM_INTERNAL')).toHaveLength(1));
+    } finally {
+      await alone.stop();
+    }
   });
 
   it('publishes rows committed by another process without a wake-up call', async () => {
