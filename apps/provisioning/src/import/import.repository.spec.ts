@@ -98,20 +98,23 @@ describe('ImportRepository', () => {
   });
 
   interface PlanNode {
+    'Node Type': string;
     'Relation Name'?: string;
+    'Index Name'?: string;
     'Actual Rows': number;
     'Actual Loops': number;
     'Rows Removed by Filter'?: number;
     'Rows Removed by Join Filter'?: number;
     Plans?: PlanNode[];
   }
+  const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
   /** Returns the number of rows that a plan read of tables or compared in joins. */
-  const countReads = (node: PlanNode): number => {
-    const read = node['Relation Name'] === undefined ? 0 : node['Actual Rows'];
-    const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
-    const below = (node.Plans ?? []).map(countReads);
-    return (read + removed) * node['Actual Loops'] + below.reduce((sum, reads) => sum + reads, 0);
-  };
+  const countReads = (plan: PlanNode): number =>
+    nodesOf(plan).reduce((sum, node) => {
+      const read = node['Relation Name'] === undefined ? 0 : node['Actual Rows'];
+      const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
+      return sum + (read + removed) * node['Actual Loops'];
+    }, 0);
   const EXISTING = 20_000;
   const insertExisting = (partner: string) => `
     INSERT INTO organization (partner_id, name, name_key, slug, created_at, updated_at, visible_at)
@@ -133,29 +136,28 @@ describe('ImportRepository', () => {
     const { rows } = await parseImportRows(
       numbers.map((n) => ({ organization: `Customer ${n}`, externalId: `customer-${n}` })),
     );
-    const reads: number[] = [];
+    const plans: PlanNode[] = [];
     await database.tenants.transaction(partnerCaller(partnerId), async (tx) => {
       const explain = async (sql: string, params?: SqlParams) => {
         const [plan] = await tx.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
           `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
           params,
         );
-        reads.push(countReads(plan['QUERY PLAN'][0].Plan));
+        plans.push(plan['QUERY PLAN'][0].Plan);
         return tx.query(sql, params);
       };
       const explaining = Object.create(tx, { query: { value: explain } }) as typeof tx;
       const { organizations } = await repository.loadState(explaining, target(), rows, null);
       expect(organizations).toHaveLength(1_000);
       const [moved] = organizations;
-      const links = numbers.map((n) => ({
-        orgId: moved.id,
-        system: 'csv',
-        externalId: `customer-${n}`,
-        moved: true,
-      }));
+      const links = numbers.map((n) => ({ orgId: moved.id, system: 'csv', externalId: `customer-${n}`, moved: true }));
       expect((await repository.write(explaining, target(), [buildWrites({ links })])).movedLinks).toHaveLength(1_000);
     });
-    expect(reads).toHaveLength(3);
-    expect(Math.max(...reads)).toBeLessThan(3 * EXISTING);
+    expect(plans).toHaveLength(3);
+    expect(Math.max(...plans.map(countReads))).toBeLessThan(3 * EXISTING);
+    const nodes = plans.flatMap(nodesOf);
+    expect(nodes.map((node) => node['Index Name'])).toContain('external_link_key');
+    const scanned = nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']);
+    expect(scanned).toEqual([]);
   });
 });
