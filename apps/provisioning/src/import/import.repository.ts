@@ -54,7 +54,7 @@ export interface WrittenRows {
  * Every organization that a link or a name of the rows may match; deleted ones last, the latest deleted first. Links of
  * other PSA connections are those of another system. A list of names is compared by hash where the planner reads all
  * organizations of the partner; a join would read them once for each name. Links and organizations are found by the only
- * index that fits: a condition on the partner of the organizations would offer others.
+ * index that fits (`LIMIT` keeps links from being joined): a condition on the partner of the organizations would offer others.
  */
 const MATCHING_ORGANIZATIONS = `
   WITH matching AS (

@@ -81,7 +81,7 @@ export class AuditTrail {
     return { stream: 'audit', type: action, aggregateId, partnerId, orgId, actor: data.actor, data };
   }
 
-  /** Writes the entry by itself, with one statement: for denials and failures, which change nothing else. */
+  /** Writes the entry by itself, with one statement: for denials, failures and reads, which change nothing. */
   async recordDirect(...entry: AuditedChange): Promise<void> {
     const callbacks: (() => void)[] = [];
     const statement: OutboxTransaction = {
