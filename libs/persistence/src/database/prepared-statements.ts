@@ -11,7 +11,6 @@ export interface PreparedStatement {
 const MAX_PREPARED = 1_000;
 const names = new Map<string, string>();
 
-/** Sets of this size are planned for their values, which takes a small part of the time that the statement takes. */
 const SET_ITEMS = 100;
 const SET_CHARACTERS = 8_192;
 
@@ -29,7 +28,8 @@ export function prepared(text: string, params: readonly unknown[]): PreparedStat
   return { name, text };
 }
 
-const isLargeSet = (value: unknown): boolean =>
+/** Returns true for a parameter whose statement is planned for its values, a small part of the time that it takes. */
+export const isLargeSet = (value: unknown): boolean =>
   typeof value === 'string' ? value.length > SET_CHARACTERS : Array.isArray(value) && value.length > SET_ITEMS;
 
 /** Returns true when a migration changed the columns of a prepared statement. PostgreSQL has no code of its own for it. */

@@ -122,6 +122,18 @@ describe('TenantDatabase', () => {
     }
   });
 
+  it.each([
+    ['prepares a statement for a short list', 100, 1],
+    ['plans a statement for the values of a long list', 101, 0],
+  ])('%s', async (_what, items, prepared) => {
+    const caller = partner(partnerA);
+    const list = ['a1', ...Array.from({ length: items - 1 }, () => randomUUID())];
+    const sql = `select name from device where name = any($1) and ${items} > 0`;
+    expect(await fleet.tenants.read(caller, sql, [list])).toEqual([{ name: 'a1' }]);
+    const count = `select count(*)::int as count from pg_prepared_statements where statement like $1`;
+    expect(await fleet.tenants.read(caller, count, [`%and ${items} > 0%`])).toEqual([{ count: prepared }]);
+  });
+
   it('recovers when a migration changes the columns of a prepared statement', async () => {
     const vendors = () => fleet.tenants.read(noTenant, 'select * from vendor limit 0');
     await vendors();

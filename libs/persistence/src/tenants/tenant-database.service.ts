@@ -9,7 +9,7 @@ import { LockQueue, lockTimeout } from '../database/lock-queue.js';
 import { bindParameters } from '../database/named-parameters.js';
 import { DEFAULT_TIMEOUTS } from '../database/pool-options.js';
 import { acquire, inOnePacket, queryOnce, releaseAfter } from '../database/pooled-client.js';
-import { isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
+import { isLargeSet, isOutdatedPlan, type PreparedStatement } from '../database/prepared-statements.js';
 import { measureQueries, measureQuery } from '../database/query-span.js';
 import type { BatchExecutor, SqlParams, SqlStatement } from '../database/sql-executor.js';
 import { assertNoOpenTransaction, runTransaction, Transaction } from '../database/transaction.js';
@@ -172,13 +172,12 @@ export class TenantDatabase {
     return tenant.scope === 'system' ? this.databases.platformPool : this.databases.servicePool;
   }
 
-  /** Returns the statement with the context of the caller, named unless each list gets a plan of its own. */
+  /** Returns the statement with the context of the caller, named unless it is planned for its values. */
   private scope({ tenant }: HasTenant, { sql, params, planForValues = false }: SqlStatement): ScopedQuery {
     const { text, values } = bindParameters(sql, params);
     const statement = this.scopedStatement(text, values.length);
     const query = { text: statement.text, values: values.concat(tenantSettingValues(tenant)) };
-    // A prepared statement may get one plan for lists of any length.
-    return planForValues || values.some(Array.isArray) ? query : { ...query, name: statement.name };
+    return planForValues || values.some(isLargeSet) ? query : { ...query, name: statement.name };
   }
 
   private scopedStatement(sql: string, parameterCount: number): PreparedStatement {
