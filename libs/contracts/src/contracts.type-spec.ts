@@ -25,8 +25,8 @@ export const siteOf = (event: IntegrationEvent<'partner.updated'>): string => ev
 export type UnknownEvent = DomainEvent<'device.onlne'>;
 
 /** The type of an event selects the type of its data. */
-export function ownerOf(event: IntegrationEvent<'partner.updated' | 'site.updated'>): string {
-  return event.type === 'site.updated' ? event.data.siteId : event.data.partnerId;
+export function ownerOf(event: IntegrationEvent<'partner.updated' | 'site.deleted'>): string {
+  return event.type === 'site.deleted' ? event.data.siteId : event.data.partnerId;
 }
 
 export const keyHash: RpcRequest<typeof CREDENTIALS_KEYS_RESOLVE> = { keyHash: '00' };

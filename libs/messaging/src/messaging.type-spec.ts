@@ -115,8 +115,8 @@ export class SpecHandlers {
   }
 
   // @ts-expect-error: the handler of another event
-  @OnIntegrationEvent('site.created')
-  siteCreated(event: IntegrationEvent<'partner.created'>): void {
+  @OnIntegrationEvent('site.deleted')
+  siteDeleted(event: IntegrationEvent<'partner.created'>): void {
     void event.data.slug;
   }
 

@@ -56,8 +56,8 @@ describe('the stores of a spec file', () => {
     };
     const mine = nats.urlFor('identity');
     expect(await publishing(mine, 'rmm.internal.identity.user.created')).not.toContain('Permissions Violation');
-    expect(await publishing(mine, 'rmm.internal.provisioning.site.created')).toContain('Permissions Violation');
-    expect(await publishing(nats.adminUrl, 'rmm.internal.provisioning.site.created')).not.toContain('Violation');
+    expect(await publishing(mine, 'rmm.internal.provisioning.site.deleted')).toContain('Permissions Violation');
+    expect(await publishing(nats.adminUrl, 'rmm.internal.provisioning.site.deleted')).not.toContain('Violation');
     expect(() => nats.urlFor('stranger')).toThrow('no login stranger');
   });
 

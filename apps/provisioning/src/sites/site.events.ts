@@ -14,7 +14,10 @@ export const toSiteState = (row: SiteStateRow): SiteState => ({
   version: Number(row.version),
 });
 
-/** Returns the integration event for the services that store sites, and the event that webhooks get. */
+/**
+ * Returns the event that webhooks get, and for a deleted site the integration event as well: no service stores sites, but
+ * keys of a deleted one end.
+ */
 export function siteEvents(
   type: 'site.created' | 'site.updated' | 'site.deleted',
   row: SiteStateRow,
@@ -23,8 +26,6 @@ export function siteEvents(
   const state = toSiteState(row);
   const { siteId, orgId, partnerId, name, version } = state;
   const common = { type, aggregateId: siteId, aggregateVersion: version, partnerId, orgId, actor };
-  return [
-    { stream: 'internal', ...common, data: state },
-    { stream: 'events', ...common, data: { siteId, name } },
-  ];
+  const event: OutgoingMessage = { stream: 'events', ...common, data: { siteId, name } };
+  return type === 'site.deleted' ? [{ stream: 'internal', ...common, type, data: state }, event] : [event];
 }

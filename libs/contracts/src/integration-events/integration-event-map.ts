@@ -16,8 +16,6 @@ export interface IntegrationEventMap {
   'organization.deleted': OrganizationState;
   'organization.erased': OrganizationErased;
   'organization.security_policy_updated': OrganizationSecurityState;
-  'site.created': SiteState;
-  'site.updated': SiteState;
   'site.deleted': SiteState;
 }
 export type IntegrationEventType = keyof IntegrationEventMap;
@@ -37,7 +35,5 @@ export const INTEGRATION_EVENT_PUBLISHERS = {
   'organization.deleted': 'provisioning',
   'organization.erased': 'provisioning',
   'organization.security_policy_updated': 'identity',
-  'site.created': 'provisioning',
-  'site.updated': 'provisioning',
   'site.deleted': 'provisioning',
 } as const satisfies Record<IntegrationEventType, ServiceName>;

@@ -1,4 +1,4 @@
-/** `data` of `site.created`, `.updated` and `.deleted`. */
+/** `data` of `site.deleted`. */
 export interface SiteState {
   siteId: string;
   orgId: string;

@@ -361,21 +361,21 @@ describe('NATS permissions', () => {
     const { config } = await (
       await as('fleet').jetstreamManager()
     ).consumers.info('RMM_INTERNAL', 'credentials-internal');
-    expect(config.filter_subjects).not.toContain('rmm.internal.provisioning.site.created');
-    await as('fleet').jetstream().publish('rmm.internal.provisioning.site.created', 'a site');
+    expect(config.filter_subjects).not.toContain('rmm.internal.identity.user.mfa_reset');
+    await as('fleet').jetstream().publish('rmm.internal.identity.user.mfa_reset', 'a reset');
     await as('fleet').jetstream().publish('rmm.internal.identity.partner.created', 'a partner');
     const consumer = await as('credentials').jetstream().consumers.get('RMM_INTERNAL', 'credentials-internal');
     const received: string[] = [];
     for await (const message of await consumer.fetch({ max_messages: 100, expires: 1_000 }))
       received.push(message.string());
     expect(received).toContain('a partner');
-    expect(received).not.toContain('a site');
+    expect(received).not.toContain('a reset');
   });
 
   it('allows the relay of a service to publish and reports a forbidden subject to it', async () => {
     const link = await linkFor('provisioning');
     const publisher = new JetStreamPublisher(link);
-    await publisher.publish('rmm.internal.provisioning.site.created', '{}', 'id-1');
+    await publisher.publish('rmm.internal.provisioning.site.deleted', '{}', 'id-1');
     await expect(publisher.publish('rmm.internal.identity.user.created', '{}', 'id-2')).rejects.toThrow(PublishRefused);
     publisher.close();
     await link.close();

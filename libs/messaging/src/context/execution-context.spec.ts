@@ -4,7 +4,7 @@ import { currentConsumer, handleInContext, jobContext, runJob, withMessageContex
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const envelope = {
   id: 'message-1',
-  type: 'site.created',
+  type: 'site.deleted',
   schemaVersion: 1,
   timestamp: '2026-01-01T00:00:00.000Z',
   partnerId: null,
