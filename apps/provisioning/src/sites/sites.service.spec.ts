@@ -47,7 +47,12 @@ describe('/orgs/sites', () => {
       deviceCount: 0,
     });
     const event = await testApp.waitForMessage('site.created', (envelope) => envelope.aggregateId === response.body.id);
-    expect(event).toMatchObject({ orgId, partnerId, aggregateVersion: 1, data: { siteId: response.body.id, name: 'North' } });
+    expect(event).toMatchObject({
+      orgId,
+      partnerId,
+      aggregateVersion: 1,
+      data: { siteId: response.body.id, name: 'North' },
+    });
     await testApp.waitForMessage('site.create', (envelope) => envelope.aggregateId === response.body.id);
     expect((await client.get(`/orgs/sites/${response.body.id}`)).body).toEqual(response.body);
   });
