@@ -6,15 +6,23 @@ import { BroadcastRelay } from './broadcast-relay.service.js';
 import { type EncodedMessage, encodeMessage, type OutgoingMessage } from './outbox-message.js';
 import { OutboxRelay } from './outbox-relay.service.js';
 import { OutboxRepository, type OutboxTransaction } from './outbox.repository.js';
+import { YieldingRunner } from './yielding-runner.js';
 
 export type { OutboxTransaction } from './outbox.repository.js';
 
-/** Messages in one statement; building, encoding and sending them takes less than 5 ms. */
+/** Messages in one statement. */
 const BATCH = 100;
+
+interface Encoded {
+  stream: OutgoingMessage['stream'];
+  encoded: EncodedMessage;
+}
 
 /** Publishes messages if, and only if, the transaction they are written in commits. */
 @Injectable()
 export class Outbox {
+  private readonly runner = new YieldingRunner();
+
   constructor(
     private readonly repository: OutboxRepository,
     private readonly relay: OutboxRelay,
@@ -26,9 +34,9 @@ export class Outbox {
 
   /**
    * Writes messages in the order given, with correlation id and trace context of the request: one statement for each 100
-   * of them, and for broadcasts another one. Messages of an iterable are built and encoded one set after the other, so
-   * that a long list does not block the event loop, each while the database writes the set before it. Audit entries
-   * alone are published a little later and together: a read or a denial writes one, and nothing waits for it.
+   * of them, and for broadcasts another one. Messages of an iterable are built and encoded a few at a time, so that a long
+   * list does not block the event loop, each set while the database writes the one before it. Audit entries alone are
+   * published a little later and together: a read or a denial writes one, and nothing waits for it.
    * @throws TypeError, RangeError  for a message that can never be published; the transaction should then fail
    */
   async publish(tx: OutboxTransaction, message: OutgoingMessage | Iterable<OutgoingMessage>): Promise<void> {
@@ -39,13 +47,17 @@ export class Outbox {
     const broadcasts: EncodedMessage[] = [];
     let written = Promise.resolve();
     try {
-      for (const batch of batchesOf(messages, BATCH)) {
-        broadcasts.push(...batch.filter(({ stream }) => stream === 'broadcast').map(encode));
-        const stored = batch.filter(({ stream }) => stream !== 'broadcast').map(encode);
+      for await (const batch of this.batchesOf(messages, encode)) {
+        const stored = batch.filter(({ stream }) => stream !== 'broadcast');
+        broadcasts.push(...batch.filter(({ stream }) => stream === 'broadcast').map(({ encoded }) => encoded));
         if (stored.length === 0) continue;
         await written;
-        written = this.repository.insert(tx, stored);
-        tx.afterCommit(batch.every(({ stream }) => stream === 'audit') ? this.relay.wakeLater : this.relay.wake);
+        written = this.repository.insert(
+          tx,
+          stored.map(({ encoded }) => encoded),
+        );
+        written.catch(() => undefined); // thrown below, or before the next set
+        tx.afterCommit(stored.every(({ stream }) => stream === 'audit') ? this.relay.wakeLater : this.relay.wake);
       }
     } finally {
       await written; // also when a message cannot be encoded: no statement outlives the call
@@ -55,14 +67,18 @@ export class Outbox {
       tx.afterCommit(this.broadcastRelay.wake);
     }
   }
-}
 
-function* batchesOf<T>(items: Iterable<T>, size: number): Generator<T[]> {
-  let batch: T[] = [];
-  for (const item of items) {
-    if (batch.push(item) < size) continue;
-    yield batch;
-    batch = [];
+  private async *batchesOf(
+    messages: Iterable<OutgoingMessage>,
+    encode: (message: OutgoingMessage) => EncodedMessage,
+  ): AsyncGenerator<Encoded[]> {
+    let batch: Encoded[] = [];
+    for (const message of messages) {
+      const encoded = await this.runner.run(() => encode(message));
+      if (batch.push({ stream: message.stream, encoded }) < BATCH) continue;
+      yield batch;
+      batch = [];
+    }
+    if (batch.length > 0) yield batch;
   }
-  if (batch.length > 0) yield batch;
 }

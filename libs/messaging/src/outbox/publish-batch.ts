@@ -1,4 +1,3 @@
-import { forEachYielding } from '@rmm/service-kit';
 import { NatsUnavailable } from '../messaging.errors.js';
 import type { JetStreamPublisher } from './jetstream.publisher.js';
 import type { LeasedBatch, OutboxRow } from './outbox.repository.js';
@@ -44,10 +43,7 @@ export async function publishBatch(
   const worker = async (): Promise<void> => {
     while (next < chains.length) await publishChain(chains[next++]);
   };
-  const workers: Promise<void>[] = [];
-  // Sending a whole window takes 20 ms or more, in which requests of this process would wait.
-  await forEachYielding(chains.slice(0, window), () => workers.push(worker()));
-  await Promise.all(workers);
+  await Promise.all(chains.slice(0, window).map(worker));
   return result;
 }
 
