@@ -91,12 +91,16 @@ export class ExportRepository {
   /** Returns a page by (id, orgId), or since a time by (updatedAt, id, orgId). */
   async list<Row>(resource: ExportResource, request: ExportRequest, snapshotAt: string): Promise<ExportRows<Row>> {
     const caller = tenantOf(request.caller);
-    const sql = limitBytes(textOf(resource, filterOf(request), request.updatedSince === null), {
+    const limited = limitBytes(textOf(resource, filterOf(request), request.updatedSince === null), {
       columns: resource.large,
       maxBytes: EXPORT_PAGE_BYTES,
     });
+    // The driver reads one column of JSON faster than twenty columns, each with a parser of its type.
+    const sql = `SELECT to_json(p) AS record FROM (${limited}) p`;
     const params = pageParams(sql, request, String(caller.tenant.partnerId), snapshotAt);
-    return toPage(await this.tenants.read<Row & ExportRow>(caller, sql, params), request.limit);
+    const rows = await this.tenants.read<{ record: Row & ExportRow }>(caller, sql, params);
+    const records = rows.map(({ record }) => Object.assign(record, { updatedAt: new Date(record.updatedAt) }));
+    return toPage(records, request.limit);
   }
 }
 

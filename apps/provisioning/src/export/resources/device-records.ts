@@ -11,7 +11,8 @@ import type { RecordColumns } from '../record-pages.repository.js';
 import { firstItems, itemIds } from './collections.js';
 import { readNetwork, type ReportedAdapter } from './reported-network.js';
 
-export type DeviceRow = Omit<ExportedDevice, 'enrolledAt'> & { enrolledAt: Date | null };
+/** Read as JSON: `enrolledAt` has the offset and microseconds of the database. */
+export type DeviceRow = ExportedDevice;
 export interface InventoryRow extends RecordColumns {
   hardware: HardwareInfo | null;
   disks: { mountPoint: string; device?: string; fsType?: string; totalGb?: number }[] | null;
@@ -36,7 +37,7 @@ export const toDevice = (row: DeviceRow): ExportedDevice => ({
   deviceRole: row.deviceRole,
   isVirtual: row.isVirtual,
   virtualizationPlatform: row.virtualizationPlatform,
-  enrolledAt: row.enrolledAt?.toISOString() ?? null,
+  enrolledAt: row.enrolledAt && new Date(row.enrolledAt).toISOString(),
   serialNumber: row.serialNumber,
   manufacturer: row.manufacturer,
   model: row.model,
