@@ -12,8 +12,9 @@ export interface ImportScope extends ImportTarget {
 }
 
 /**
- * Yields the messages of an import, thousands of them: an integration event for each organization and site, one audit
- * entry for each new organization (its link and sites in the details) and one for each change of an existing one.
+ * Yields the messages of an import, thousands of them: an event for each organization and site, for organizations the
+ * integration event as well, one audit entry for each new organization (its link and sites in the details) and one for
+ * each change of an existing one.
  */
 export function* importMessages(
   audit: Pick<AuditTrail, 'toMessage'>,

@@ -16,7 +16,7 @@ export const toSiteState = (row: SiteStateRow): SiteState => ({
 
 /**
  * Returns the event that webhooks get, and for a deleted site the integration event as well: no service stores sites, but
- * keys of a deleted one end.
+ * credentials deletes the enrollment keys of a deleted one.
  */
 export function siteEvents(
   type: 'site.created' | 'site.updated' | 'site.deleted',

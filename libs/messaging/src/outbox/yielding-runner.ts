@@ -3,7 +3,10 @@ import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 /** Time after which the work waits for the next iteration, in milliseconds. */
 const YIELD_AFTER_MS = 2;
 
-/** Runs work of one kind for a few milliseconds of each iteration of the event loop, so that no request waits longer for it. */
+/**
+ * Runs work of one kind for a few milliseconds of each iteration of the event loop, so that no request waits longer for it.
+ * Unlike `forEachYielding`, for one list, it limits what any number of callers do together.
+ */
 export class YieldingRunner {
   private endsAt = 0;
   private iteration?: Promise<void>;
