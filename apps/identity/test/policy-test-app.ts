@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import {
   IDENTITY_SECURITY_POLICY_APPLY,
-  PROVISIONING_ORGANIZATIONS_GET,
   subjects,
   type ApplySecurityPolicyRequest,
   type Envelope,
-  type OrganizationState,
 } from '@rmm/contracts';
 import { NatsLink, RpcClient } from '@rmm/messaging';
 import type { DomainError } from '@rmm/service-kit';
@@ -20,11 +18,10 @@ interface AuditedChange {
   org_id: string;
 }
 
-/** One replica of identity, whose organizations and requests for security policies come from a fake provisioning. */
+/** One replica of identity, which gets requests for security policies from a fake provisioning. */
 export class PolicyTestApp {
   /** The events `organization.security_policy_updated` so far. */
   readonly received: Envelope[] = [];
-  private readonly organizations = new Map<string, OrganizationState>();
 
   private constructor(
     readonly stores: IdentityTestApp,
@@ -70,12 +67,10 @@ export class PolicyTestApp {
   async withOrganization(partnerId: string): Promise<string> {
     const orgId = randomUUID();
     const slug = `customer-${orgId}`;
-    const event = { orgId, partnerId, name: 'Customer', slug, status: 'active', version: 1 } as const;
-    this.organizations.set(orgId, { ...event, deleted: false });
     await this.query(
       `insert into organization_directory (org_id, partner_id, name, slug, status, version)
-       values ($1, $2, $3, $4, $5, $6)`,
-      Object.values(event),
+       values ($1, $2, 'Customer', $3, 'active', 1)`,
+      [orgId, partnerId, slug],
     );
     return orgId;
   }
@@ -134,16 +129,9 @@ export class PolicyTestApp {
   }
 
   private async subscribe(): Promise<void> {
-    this.provisioning.connection.subscribe(PROVISIONING_ORGANIZATIONS_GET.subject, {
-      callback: (_, message) => {
-        const { orgIds } = message.json<{ orgIds: string[] }>();
-        const found = orgIds.flatMap((id) => this.organizations.get(id) ?? []);
-        message.respond(JSON.stringify({ value: { organizations: found } }));
-      },
-    });
     this.onlooker.connection.subscribe(subjects.internal('identity', 'organization.security_policy_updated'), {
       callback: (_, message) => void this.received.push(message.json<Envelope>()),
     });
-    await Promise.all([this.provisioning.connection.flush(), this.onlooker.connection.flush()]);
+    await this.onlooker.connection.flush();
   }
 }

@@ -125,13 +125,16 @@ const STATE = `org_id AS "orgId", partner_id AS "partnerId", name, slug, status,
 
 type Query = (sql: string, values: unknown[]) => Promise<{ rows: OrganizationState[] }>;
 
-/** Serves the rows that a spec inserted into `organization_directory` as if provisioning owned them. */
+/**
+ * Serves the rows that a spec inserted into `organization_directory` as if provisioning owned them. Rows with the status
+ * `unknown` are those that provisioning does not have.
+ */
 export class StoredOrganizations {
   private readonly heartbeat: NodeJS.Timeout;
 
   constructor(link: Link, query: Query) {
     serve<{ orgIds: string[] }>(link, PROVISIONING_ORGANIZATIONS_GET, async ({ orgIds }) => {
-      const sql = `SELECT ${STATE} FROM organization_directory WHERE org_id = ANY ($1::uuid[])`;
+      const sql = `SELECT ${STATE} FROM organization_directory WHERE org_id = ANY ($1::uuid[]) AND status <> 'unknown'`;
       return { organizations: (await query(sql, [orgIds])).rows };
     });
     serve<ListSinceRequest>(link, PROVISIONING_ORGANIZATIONS_LIST_SINCE, async () => {
