@@ -5,6 +5,7 @@ import type { RpcContract } from '@rmm/contracts';
 import { currentContext, deserializeError, UnavailableError } from '@rmm/service-kit';
 import { endAfter, type Span, SpanKind, startSpan, traceparentOf } from '@rmm/tracing';
 import { NatsLink } from '../connection/nats-link.service.js';
+import { decodeReply } from './reply-body.js';
 import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 
 export interface RpcOptions {
@@ -64,7 +65,7 @@ export class RpcClient {
       try {
         const headers = requestHeaders(timeout, span);
         const message = await this.link.connection.request(subject, body, { timeout, headers });
-        return message.json<RpcReplyBody>();
+        return await decodeReply(message.data);
       } catch (error) {
         throw unavailable(subject, error);
       }

@@ -17,6 +17,7 @@ import {
 import { fail, SpanKind, startSpan, traceparentOf } from '@rmm/tracing';
 import type { NatsLink } from '../connection/nats-link.service.js';
 import type { MessagingMetrics } from '../messaging.metrics.js';
+import { encodeReply } from './reply-body.js';
 import { REQUEST_ID_HEADER, TIMEOUT_HEADER, TRACEPARENT_HEADER, type RpcReplyBody } from './rpc-wire.js';
 
 /** Second argument of an RPC handler. */
@@ -99,7 +100,7 @@ export class RpcServer {
     );
     clearTimeout(timer);
     try {
-      message.respond(JSON.stringify(body));
+      message.respond(await encodeReply(body));
     } catch (error) {
       this.logger.error({ message: `The reply of ${subject} cannot be sent; the caller gets an error`, err: error });
       message.respond(JSON.stringify({ error: serializeError(error) } satisfies RpcReplyBody));
