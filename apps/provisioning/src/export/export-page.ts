@@ -10,6 +10,8 @@ export interface ExportRow {
   updatedAt: Date;
   /** The time of a record that another service published; null when the stamp is the time of the record. */
   sourceUpdatedAt: Date | null;
+  /** The bytes of the row as JSON, where it was read as such. */
+  jsonBytes?: number;
 }
 
 /** A page of an export; it ends early when its rows are large. */

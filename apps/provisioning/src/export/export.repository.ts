@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { tenantOf } from '@rmm/access';
 import type { ExportRequest } from '@rmm/contracts';
 import { type HasTenant, limitBytes, TenantDatabase, tryLockSql } from '@rmm/persistence';
+import { mapYielding } from '@rmm/service-kit';
 import {
   EXPORT_PAGE_BYTES,
   type ExportFilter,
@@ -95,13 +96,20 @@ export class ExportRepository {
       columns: resource.large,
       maxBytes: EXPORT_PAGE_BYTES,
     });
-    // The driver reads one column of JSON faster than twenty columns, each with a parser of its type; times are texts in it.
-    const sql = `SELECT to_json(p) AS record FROM (${limited}) p`;
+    // The driver reads one column faster than twenty, each with a parser of its type. It reads all rows at once: their JSON
+    // is parsed afterwards, a few at a time. Times are texts in it.
+    const sql = `SELECT to_json(p)::text AS json FROM (${limited}) p`;
     const params = pageParams(sql, request, String(caller.tenant.partnerId), snapshotAt);
-    const rows = await this.tenants.read<{ record: Row & ExportRow }>(caller, sql, params);
-    const records = rows.map(({ record }) => Object.assign(record, { updatedAt: new Date(record.updatedAt) }));
-    return toPage(records, request.limit);
+    const rows = await this.tenants.read<{ json: string }>(caller, sql, params);
+    return toPage(await mapYielding(rows, ({ json }) => parseRow<Row>(json)), request.limit);
   }
+}
+
+function parseRow<Row>(json: string): Row & ExportRow {
+  const row = JSON.parse(json) as Row & ExportRow;
+  row.updatedAt = new Date(row.updatedAt);
+  row.jsonBytes = Buffer.byteLength(json);
+  return row;
 }
 
 /** An organization has one row of each id: positions need no organization. */

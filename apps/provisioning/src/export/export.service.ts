@@ -187,14 +187,17 @@ const baseOf = ({ id, orgId, siteId, updatedAt, sourceUpdatedAt }: ExportRow): E
   ...(sourceUpdatedAt && { changedAt: updatedAt.toISOString() }),
 });
 
-/** Maps rows to the first records that fit into a reply, at least one. Yields to the event loop after a few milliseconds. */
-async function withinReply<Row, T>(rows: readonly Row[], toRecord: (row: Row) => T): Promise<T[]> {
+/**
+ * Maps rows to the first records that fit into a reply, at least one. Yields to the event loop after a few milliseconds. A
+ * record is no longer than the JSON of a row that has its fields and more.
+ */
+async function withinReply<Row extends ExportRow, T>(rows: readonly Row[], toRecord: (row: Row) => T): Promise<T[]> {
   const records: T[] = [];
   let bytes = 0;
   await forEachYielding(rows, (row) => {
     if (bytes > EXPORT_PAGE_BYTES) return; // the reply is full
     const record = toRecord(row);
-    bytes += Buffer.byteLength(JSON.stringify(record));
+    bytes += row.jsonBytes ?? Buffer.byteLength(JSON.stringify(record));
     if (bytes <= EXPORT_PAGE_BYTES || records.length === 0) records.push(record);
   });
   return records;
