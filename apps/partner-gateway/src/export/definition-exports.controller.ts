@@ -13,7 +13,7 @@ import {
   ScriptPageDto,
 } from './dto/definition-records.dto.js';
 import { ExportErrorFilter } from './export-error.filter.js';
-import { ExportETagInterceptor } from './export-etag.interceptor.js';
+import { ExportPageInterceptor } from './export-page.interceptor.js';
 import { ExportParameters } from './export-parameters.decorator.js';
 import type { ExportPage } from './export.service.js';
 import { ExportService } from './export.service.js';
@@ -38,7 +38,7 @@ type RawQuery = Record<string, unknown>;
 @Controller('partner-api')
 @UseFilters(ExportErrorFilter)
 @Compressed()
-@UseInterceptors(ExportETagInterceptor)
+@UseInterceptors(ExportPageInterceptor)
 export class DefinitionExportsController {
   constructor(private readonly exports: ExportService) {}
 

@@ -10,7 +10,7 @@ import {
   DeviceSoftwarePageDto,
 } from './dto/device-records.dto.js';
 import { ExportErrorFilter } from './export-error.filter.js';
-import { ExportETagInterceptor } from './export-etag.interceptor.js';
+import { ExportPageInterceptor } from './export-page.interceptor.js';
 import { ExportParameters } from './export-parameters.decorator.js';
 import type { ExportPage } from './export.service.js';
 import { ExportService } from './export.service.js';
@@ -27,7 +27,7 @@ type RawQuery = Record<string, unknown>;
 @Controller('partner-api')
 @UseFilters(ExportErrorFilter)
 @Compressed()
-@UseInterceptors(ExportETagInterceptor)
+@UseInterceptors(ExportPageInterceptor)
 export class DeviceExportsController {
   constructor(private readonly exports: ExportService) {}
 

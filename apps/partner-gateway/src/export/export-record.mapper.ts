@@ -57,25 +57,25 @@ export const SITES: ExportResource<ExportedSite> = {
   }),
 };
 
-/** A record with the bytes of its JSON. */
-export interface MeasuredRecord {
-  record: RecordBase;
-  bytes: number;
+/** A record as it is sent: the text whose SHA-256 is the revision, and the revision as its last field. */
+export interface SerializedRecord {
+  revision: string;
+  json: string;
 }
-
-/** The bytes of `,"revision":""` with 64 hex digits. */
-const REVISION_BYTES = 78;
 
 /**
  * Returns the exported record: the named fields only, null for unknown values.
  * @throws Error when a field that is never null is missing
  */
-export function toRecord<T>(resource: ExportResource<T>, source: RecordSource<T>): MeasuredRecord {
+export function toRecord<T>(
+  resource: ExportResource<T>,
+  source: RecordSource<T>,
+): { record: RecordBase; json: string } {
   const { id, orgId, siteId, sourceUpdatedAt } = source;
   const record = { id, orgId, siteId, sourceUpdatedAt, ...resource.fieldsOf(source) };
   const missing = Object.keys(record).find((name) => record[name as keyof typeof record] === undefined);
   if (missing !== undefined) throw new Error(`A record of ${resource.name} has no ${missing}`);
   const canonical = canonicalJson(record);
-  const bytes = Buffer.byteLength(canonical) + REVISION_BYTES;
-  return { record: Object.assign(record, { revision: revisionOf(canonical) }), bytes };
+  const revision = revisionOf(canonical);
+  return { record: Object.assign(record, { revision }), json: `${canonical.slice(0, -1)},"revision":"${revision}"}` };
 }

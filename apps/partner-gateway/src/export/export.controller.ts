@@ -5,7 +5,7 @@ import type { PartnerKeyCaller } from '@rmm/access';
 import { Compressed, ErrorCodes } from '@rmm/service-kit';
 import { OrganizationPageDto, SitePageDto } from './dto/export-page.dto.js';
 import { ExportErrorFilter } from './export-error.filter.js';
-import { ExportETagInterceptor } from './export-etag.interceptor.js';
+import { ExportPageInterceptor } from './export-page.interceptor.js';
 import { ExportParameters } from './export-parameters.decorator.js';
 import { ORGANIZATIONS, SITES } from './export-record.mapper.js';
 import type { ExportPage } from './export.service.js';
@@ -21,7 +21,7 @@ type RawQuery = Record<string, unknown>;
 @Controller('partner-api')
 @UseFilters(ExportErrorFilter)
 @Compressed()
-@UseInterceptors(ExportETagInterceptor)
+@UseInterceptors(ExportPageInterceptor)
 export class ExportController {
   constructor(private readonly exports: ExportService) {}
 

@@ -6,7 +6,7 @@ import { currentContext, ForbiddenError, Logger } from '@rmm/service-kit';
 import { waitForAudit } from '../wait-for-audit.js';
 import { type ExportQuery, readExportQuery } from './dto/export-query.dto.js';
 import { ExportCursorsService, type ExportScope } from './export-cursors.service.js';
-import type { ExportResource, RecordBase } from './export-record.mapper.js';
+import type { ExportResource, SerializedRecord } from './export-record.mapper.js';
 import { InvalidExportPagination } from './export.errors.js';
 import { PageRecordsService } from './page-records.service.js';
 import type { WithheldRecord } from './withholding/withheld-record.js';
@@ -15,7 +15,7 @@ import type { WithheldRecord } from './withholding/withheld-record.js';
 export interface ExportPage {
   schemaVersion: '1';
   snapshotAt: string;
-  data: RecordBase[];
+  data: SerializedRecord[];
   /** The withheld records of the page; absent when there are none. */
   blocked?: WithheldRecord[];
   nextCursor: string | null;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { forEachYielding } from '@rmm/service-kit';
-import { type ExportResource, type RecordBase, type RecordSource, toRecord } from './export-record.mapper.js';
+import { type ExportResource, type RecordSource, type SerializedRecord, toRecord } from './export-record.mapper.js';
 import { RecordSchemasService } from './record-schemas.service.js';
 import { findWithheld, type WithheldRecord } from './withholding/withheld-record.js';
 
@@ -9,7 +9,7 @@ export const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
 /** The part of the records of a reply that a page exports and withholds. */
 export interface PageRecords {
-  data: RecordBase[];
+  data: SerializedRecord[];
   blocked: WithheldRecord[];
   /** The records of the reply that are in the page, exported or withheld; at least one where there is one. */
   count: number;
@@ -29,12 +29,12 @@ export class PageRecordsService {
     let bytes = 0;
     await forEachYielding(sources, (source, index) => {
       if (page.count < index) return; // the page has ended
-      const { record, bytes: recordBytes } = toRecord(resource, source);
+      const { record, json } = toRecord(resource, source);
       const withheld = findWithheld(resource, record);
       if (withheld === null) this.schemas.assertValid(resource.name, record);
-      bytes += (withheld === null ? recordBytes : Buffer.byteLength(JSON.stringify(withheld))) + 1;
+      bytes += Buffer.byteLength(withheld === null ? json : JSON.stringify(withheld)) + 1;
       if (bytes > MAX_PAGE_BYTES && page.count > 0) return;
-      if (withheld === null) page.data.push(record);
+      if (withheld === null) page.data.push({ revision: record.revision, json });
       else page.blocked.push(withheld);
       page.count += 1;
     });

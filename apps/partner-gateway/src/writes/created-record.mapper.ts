@@ -12,8 +12,8 @@ export interface CreatedRecordBody {
 }
 
 /** @param page  of the one record that was created */
-export function toCreatedRecord({ data: [record], blocked }: Pick<PageRecords, 'data' | 'blocked'>): CreatedRecordBody {
-  return { schemaVersion: '1', ...(record ? { data: record } : { data: null, blocked }) };
+export function toCreatedRecord({ data: [first], blocked }: Pick<PageRecords, 'data' | 'blocked'>): CreatedRecordBody {
+  return { schemaVersion: '1', ...(first ? { data: JSON.parse(first.json) as RecordBase } : { data: null, blocked }) };
 }
 
 /** Returns the only response that contains the key and the secret. */

@@ -59,7 +59,7 @@ function configureServer(server: Server): void {
 /**
  * Replaces `response.json` of Express, which parses the content type to add a charset and computes an ETag of every body, at
  * a tenth of a request's CPU. A GET route that sets an ETag gets 304 for a matching `If-None-Match`, one with `@Compressed()` is
- * compressed.
+ * compressed. A Buffer is JSON already.
  * @see docs/decisions/0019-request-pipeline.md
  */
 function writeJson(this: Response, body: unknown): Response {
@@ -69,7 +69,7 @@ function writeJson(this: Response, body: unknown): Response {
     this.statusCode = 304;
     return this.end();
   }
-  const text = JSON.stringify(body);
+  const text = Buffer.isBuffer(body) ? body : JSON.stringify(body);
   if (!this.hasHeader('Content-Type')) this.setHeader('Content-Type', 'application/json; charset=utf-8');
   const encoding = encodingFor(this, text.length);
   if (encoding !== undefined) {

@@ -1,14 +1,11 @@
-import { entityTagOf } from './export-etag.interceptor.js';
-import type { RecordBase } from './export-record.mapper.js';
+import { entityTagOf, toJson } from './export-page.interceptor.js';
+import type { SerializedRecord } from './export-record.mapper.js';
 import type { ExportPage } from './export.service.js';
 
-const recordOf = (revision: string): RecordBase => ({
-  id: 'i',
-  orgId: 'o',
-  siteId: null,
-  sourceUpdatedAt: '2026-03-01T12:00:00.000Z',
-  revision,
-});
+function recordOf(revision: string): SerializedRecord {
+  const record = { id: 'ü"', orgId: 'o', siteId: null, sourceUpdatedAt: '2026-03-01T12:00:00.000Z', revision };
+  return { revision, json: JSON.stringify(record) };
+}
 const page: ExportPage = {
   schemaVersion: '1',
   snapshotAt: '2026-03-01T12:00:00.000Z',
@@ -35,5 +32,20 @@ describe('entityTagOf', () => {
     ['a next page', { nextCursor: 'x.y', hasMore: true }],
   ])('differs with %s', (_what, more) => {
     expect(entityTagOf({ ...page, ...more })).not.toBe(entityTagOf(page));
+  });
+});
+
+describe('toJson', () => {
+  it.each<[string, Partial<ExportPage>]>([
+    ['records', {}],
+    ['no records', { data: [] }],
+    ['withheld records', { blocked }],
+    ['a next page', { nextCursor: 'x.y', hasMore: true }],
+  ])('returns the page with %s', (_what, more) => {
+    const given = { ...page, ...more };
+    expect(JSON.parse(toJson(given).toString())).toEqual({
+      ...given,
+      data: given.data.map(({ json }) => JSON.parse(json) as unknown),
+    });
   });
 });

@@ -1,0 +1,46 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { map, type Observable } from 'rxjs';
+import type { ExportPage } from './export.service.js';
+
+const TAG_CHARACTERS = 27;
+
+/**
+ * Sends a page as the JSON its records have already, with an ETag: a consumer that polls gets 304 while nothing changed.
+ * @see docs/reference/partner-interface.md
+ */
+@Injectable()
+export class ExportPageInterceptor implements NestInterceptor<ExportPage, Buffer> {
+  intercept(context: ExecutionContext, next: CallHandler<ExportPage>): Observable<Buffer> {
+    const response = context.switchToHttp().getResponse<ServerResponse>();
+    return next.handle().pipe(
+      map((page) => {
+        response.setHeader('ETag', entityTagOf(page));
+        response.setHeader('Cache-Control', 'private, no-cache');
+        return toJson(page);
+      }),
+    );
+  }
+}
+
+/**
+ * Returns the tag of a page from the revisions of its records, its withheld records and its cursor. It is weak: `snapshotAt`,
+ * which differs with each request, is left out.
+ */
+export function entityTagOf({ data, blocked = [], nextCursor }: ExportPage): string {
+  const hash = createHash('sha256').update(JSON.stringify([nextCursor, blocked]));
+  for (const { revision } of data) hash.update(revision);
+  return `W/"${hash.digest('base64url').slice(0, TAG_CHARACTERS)}"`;
+}
+
+/** Returns the JSON of a page as bytes: a text of its size would be copied once more. */
+export function toJson({ data, blocked, nextCursor, hasMore, ...head }: ExportPage): Buffer {
+  const texts = [`${JSON.stringify(head).slice(0, -1)},"data":[`];
+  for (const [index, { json }] of data.entries()) texts.push(index === 0 ? json : `,${json}`);
+  texts.push(`],${JSON.stringify({ blocked, nextCursor, hasMore }).slice(1)}`);
+  const bytes = Buffer.allocUnsafe(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+  let at = 0;
+  for (const text of texts) at += bytes.write(text, at);
+  return bytes;
+}
