@@ -1,7 +1,7 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 
 /** Time after which a loop lets the other work of the process go on, in milliseconds. */
-const YIELD_AFTER_MS = 2;
+const YIELD_AFTER_MS = 1;
 
 /** Calls `work` for each item of a long list without blocking the event loop for longer than a few milliseconds. */
 export async function forEachYielding<T>(items: readonly T[], work: (item: T, index: number) => void): Promise<void> {
