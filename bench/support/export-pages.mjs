@@ -1,24 +1,24 @@
 // Reads an export of devices over HTTP page by page, and compares what was read with the tables.
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import { request } from 'undici';
 
 /** The largest page. */
 export const PAGE = 500;
 
+const decompress = promisify(gunzip);
+/** The end of a page: its cursor, and whether there is one. */
+const END = /"nextCursor":(?:null|"([^"]+)"),"hasMore":(?:true|false)\}$/;
+const END_BYTES = 2_048;
+
 /** Reads one page. @returns {Promise<{ snapshotAt: string, data: object[], nextCursor: string | null }>} */
-export async function readPage({ port, key }, parameters) {
-  const query = new URLSearchParams({ limit: String(PAGE), ...parameters });
-  const response = await fetch(`http://127.0.0.1:${port}/api/v1/partner-api/devices?${query}`, {
-    headers: { 'x-api-key': key },
-  });
-  const text = await response.text();
-  if (response.status !== 200)
-    throw new Error(`a page of the export returned ${response.status}: ${text.slice(0, 300)}`);
-  const page = JSON.parse(text);
-  if (page.blocked) throw new Error(`${page.blocked.length} records of a page were withheld`);
-  return page;
+export async function readPage(server, parameters) {
+  return parsePage(await decompress(await requestPage(server, parameters)));
 }
 
 /**
- * Reads every page of an export, or the first of them.
+ * Reads every page of an export, or the first of them. A page is parsed and checked after the last one was read, since the
+ * consumer of an export is not on the machine that serves it.
  * @param {(page: object) => unknown} onPage  called with each page
  * @param {number} maxMs  it fails when it takes longer
  * @returns {Promise<{ cursors: string[], pages: number, records: number, ms: number, snapshotAt: string }>} the cursors of all pages but the
@@ -27,24 +27,57 @@ export async function readPage({ port, key }, parameters) {
  */
 export async function readExport(server, { parameters = {}, onPage = () => undefined, maxMs, maxPages = Infinity }) {
   const startedAt = performance.now();
-  const result = { cursors: [], pages: 0, records: 0, snapshotAt: null };
+  const [bodies, cursors] = [[], []];
+  for (let cursor; cursor !== null && bodies.length < maxPages;) {
+    const body = await requestPage(server, { ...parameters, ...(cursor && { cursor }) });
+    bodies.push(body);
+    cursor = cursorOf(await decompress(body));
+    if (cursor !== null) cursors.push(cursor);
+    if (performance.now() - startedAt > maxMs) throw new Error(`the export was not read within ${maxMs / 1_000} s`);
+  }
+  const ms = performance.now() - startedAt;
+  return { ...(await checkPages(bodies, { isOrdered: !parameters.updatedSince, onPage })), cursors, ms };
+}
+
+/** Requests one page. @returns {Promise<Buffer>} its JSON, with gzip */
+async function requestPage({ port, key }, parameters) {
+  const query = new URLSearchParams({ limit: String(PAGE), ...parameters });
+  const { statusCode, headers, body } = await request(`http://127.0.0.1:${port}/api/v1/partner-api/devices?${query}`, {
+    headers: { 'x-api-key': key, 'accept-encoding': 'gzip' },
+  });
+  const bytes = Buffer.from(await body.arrayBuffer());
+  if (statusCode !== 200) throw new Error(`a page of the export returned ${statusCode}: ${bytes.subarray(0, 300)}`);
+  if (headers['content-encoding'] !== 'gzip') throw new Error('a page of the export is not compressed');
+  return bytes;
+}
+
+function parsePage(bytes) {
+  const page = JSON.parse(bytes.toString());
+  if (page.blocked) throw new Error(`${page.blocked.length} records of a page were withheld`);
+  return page;
+}
+
+function cursorOf(bytes) {
+  const end = END.exec(bytes.subarray(-END_BYTES).toString());
+  if (!end) throw new Error('a page of the export does not end with its cursor');
+  return end[1] ?? null;
+}
+
+async function checkPages(bodies, { isOrdered, onPage }) {
+  const result = { pages: bodies.length, records: 0, snapshotAt: null };
   let lastId = '';
-  for (let cursor; cursor !== null && result.pages < maxPages;) {
-    const page = await readPage(server, { ...parameters, ...(cursor && { cursor }) });
+  for (const body of bodies) {
+    const page = parsePage(await decompress(body));
     result.snapshotAt ??= page.snapshotAt;
     if (page.snapshotAt !== result.snapshotAt) throw new Error('the snapshot changed between two pages');
-    for (const { id } of parameters.updatedSince ? [] : page.data) {
+    for (const { id } of isOrdered ? page.data : []) {
       if (id <= lastId) throw new Error(`${id} follows ${lastId}`);
       lastId = id;
     }
     onPage(page);
-    result.pages += 1;
     result.records += page.data.length;
-    cursor = page.nextCursor;
-    if (cursor !== null) result.cursors.push(cursor);
-    if (performance.now() - startedAt > maxMs) throw new Error(`the export was not read within ${maxMs / 1_000} s`);
   }
-  return { ...result, ms: performance.now() - startedAt };
+  return result;
 }
 
 const CREATE = 'CREATE TEMP TABLE consumed (id uuid PRIMARY KEY, hostname text NOT NULL)';

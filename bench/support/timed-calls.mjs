@@ -2,6 +2,7 @@
 // thread that sends the load, whose large bodies would delay it.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
+import { request } from 'undici';
 
 const { url, headers, pauseMs = 5 } = workerData;
 const times = [];
@@ -9,9 +10,9 @@ let ends = false;
 parentPort.once('message', () => (ends = true));
 while (!ends) {
   const startedAt = performance.now();
-  const response = await fetch(url, { headers });
-  await response.arrayBuffer();
-  if (response.status !== 200) throw new Error(`${url}: ${response.status}`);
+  const { statusCode, body } = await request(url, { headers });
+  await body.arrayBuffer();
+  if (statusCode !== 200) throw new Error(`${url}: ${statusCode}`);
   times.push(performance.now() - startedAt);
   await sleep(pauseMs);
 }
