@@ -5,6 +5,12 @@ import { limitBytes, takeBudgetColumns, type ByteBudget } from './byte-budget.js
 /** Totals are counted up to this number: counting more would read as many rows for a page of 50. */
 export const MAX_TOTAL = 10_000;
 
+/**
+ * The limit of a request that names none, as in `PageQueryDto`. The statement of its first page contains the number: for a parameter the plan
+ * that a connection keeps would expect a tenth of the rows, and cost more than a new plan for each request.
+ */
+const USUAL_LIMIT = 50;
+
 /** The page a client asked for, as PageQueryDto validates it; pages start at 1. */
 export interface PageRequest {
   page: number;
@@ -62,11 +68,12 @@ export async function runPageStatements<Row>(
   { budget, planForValues }: { budget?: ByteBudget } & Pick<SqlStatement, 'planForValues'> = {},
 ): Promise<PageRows<Row>> {
   const count = countText(matching);
-  const limited = `${rows} LIMIT :limit OFFSET :offset`;
+  const isUsual = page === 1 && limit === USUAL_LIMIT;
+  const limited = `${rows} ${isUsual ? `LIMIT ${USUAL_LIMIT}` : 'LIMIT :limit OFFSET :offset'}`;
   const [found = [], [counted] = []] = await executor.queryAll([
     {
       sql: budget ? limitBytes(limited, budget) : limited,
-      params: { ...params, limit, offset: (page - 1) * limit },
+      params: isUsual ? params : { ...params, limit, offset: (page - 1) * limit },
       planForValues,
     },
     { sql: count, params: usedBy(count, params), planForValues },
