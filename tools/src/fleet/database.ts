@@ -44,6 +44,7 @@ export async function prepareDatabase(adminUrl: string, passwords: Record<string
 /** Settings that a service cannot ask a pooler for; it checks at its start that its sessions have them. */
 const POOLED_DEFAULTS = {
   timezone: 'UTC',
+  jit: 'off',
   statement_timeout: '10s',
   lock_timeout: '5s',
   idle_in_transaction_session_timeout: '30s',
@@ -52,7 +53,6 @@ const DISPATCHER_WORKER_DEFAULTS = {
   enable_seqscan: 'off',
   enable_hashjoin: 'off',
   enable_mergejoin: 'off',
-  jit: 'off',
 };
 
 /** Sets the defaults of the logins that go through a pooler in transaction mode. */

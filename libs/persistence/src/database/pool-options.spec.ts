@@ -12,6 +12,12 @@ describe('poolOptions', () => {
     });
   });
 
+  it('sets the schema, the time zone and no compilation of statements for each session', () => {
+    expect(poolOptions({ ...pool, settings: { work_mem: '8MB' } }).options).toBe(
+      '-c work_mem=8MB -c search_path=identity -c timezone=UTC -c jit=off',
+    );
+  });
+
   it('escapes separators in values of the connection options', () => {
     expect(sessionOptions({ a: 'x y\\z', b: '1' })).toBe('-c a=x\\ y\\\\z -c b=1');
   });

@@ -55,13 +55,17 @@ export const pooledOptions = (pool: RuntimePool): PoolConfig => ({
   Client: UnnamedStatementsClient,
 });
 
-/** Returns the settings of PostgreSQL for every session of the pool; times in milliseconds. */
+/**
+ * Returns the settings of PostgreSQL for every session of the pool; times in milliseconds. Compiling a statement pays for
+ * those that run for seconds, which requests have none of.
+ */
 export function sessionSettings({ schema, timeouts, settings }: RuntimePool) {
   const { statementMs, lockMs, idleInTransactionMs } = { ...DEFAULT_TIMEOUTS, ...timeouts };
   return {
     ...settings,
     search_path: schema,
     timezone: 'UTC',
+    jit: 'off',
     statement_timeout: String(statementMs),
     lock_timeout: String(lockMs),
     idle_in_transaction_session_timeout: String(idleInTransactionMs),
