@@ -20,7 +20,7 @@ describe('replies', () => {
     ['a list of nothing', { value: { items: Array.from({ length: 100 }, () => null) } }],
     ['megabytes', { value: { items: [...itemsOf(100), 'x'.repeat(2_000_000), '漢'.repeat(40_000)] } }],
   ])('have %s after they were sent', async (_what, body) => {
-    const sent = Buffer.from((await encodeReply(body)) as Uint8Array);
+    const sent = await bytesOf(body);
     expect(await decodeReply(sent)).toEqual(body);
     expect(JSON.parse(sent.toString())).toEqual(body); // for a service of another version
   });

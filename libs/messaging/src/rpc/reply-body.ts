@@ -5,7 +5,10 @@ import type { RpcReplyBody } from './rpc-wire.js';
 const LONG_LIST = 100;
 /** Short texts stay among the young objects; one of hundreds of kilobytes is allocated and freed apart. */
 const PART_CHARACTERS = 32_768;
-const [LINE_FEED, COMMA] = [0x0a, 0x2c];
+const LINE_FEED = 0x0a;
+
+/** The positions of the first byte and after the last one. */
+type Line = [from: number, to: number];
 
 interface LongList {
   name: string;
@@ -27,7 +30,7 @@ export async function encodeReply(body: RpcReplyBody): Promise<string | Uint8Arr
   const parts: Buffer[] = [];
   let text = frame.slice(0, end);
   await forEachYielding(items, (item, index) => {
-    text += `${index === 0 ? '' : ','}\n${JSON.stringify(item ?? null)}`;
+    text += `\n${index === 0 ? '' : ','}${JSON.stringify(item ?? null)}`;
     if (text.length < PART_CHARACTERS) return;
     parts.push(Buffer.from(text));
     text = '';
@@ -38,13 +41,15 @@ export async function encodeReply(body: RpcReplyBody): Promise<string | Uint8Arr
 /** Reads what `encodeReply` returned, or any JSON on one line. @throws SyntaxError */
 export async function decodeReply(data: Uint8Array): Promise<RpcReplyBody> {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
-  const lines = linesOf(bytes);
-  const frame = [lines[0], ...lines.slice(1).slice(-1)].map(([from, to]) => bytes.toString('utf8', from, to)).join('');
-  const body = JSON.parse(frame) as RpcReplyBody;
-  if (lines.length === 1) return body;
+  const textOf = ([from, to]: Line) => bytes.toString('utf8', from, to);
+  const [head, ...lines] = linesOf(bytes);
+  const tail = lines.pop();
+  const body = JSON.parse(textOf(head) + (tail ? textOf(tail) : '')) as RpcReplyBody;
+  if (!tail) return body;
   const items = Object.values(body.value as object).at(-1) as unknown[];
-  await forEachYielding(lines.slice(1, -1), ([from, to]) => {
-    items.push(JSON.parse(bytes.toString('utf8', from, bytes[to - 1] === COMMA ? to - 1 : to)));
+  await forEachYielding(lines, ([from, to], index) => {
+    const afterComma = index === 0 ? from : from + 1;
+    items.push(JSON.parse(textOf([afterComma, to])));
   });
   return body;
 }
@@ -60,9 +65,9 @@ function longListOf(value: unknown): LongList | undefined {
     .sort((a, b) => b.items.length - a.items.length)[0];
 }
 
-/** Returns the positions of the lines; JSON has no line feed within a text. */
-function linesOf(bytes: Buffer): [from: number, to: number][] {
-  const lines: [number, number][] = [];
+/** Returns the lines; JSON has no line feed within a text. */
+function linesOf(bytes: Buffer): Line[] {
+  const lines: Line[] = [];
   let from = 0;
   for (let to = bytes.indexOf(LINE_FEED); to !== -1; to = bytes.indexOf(LINE_FEED, from)) {
     lines.push([from, to]);
