@@ -6,8 +6,8 @@ import { limitBytes, takeBudgetColumns, type ByteBudget } from './byte-budget.js
 export const MAX_TOTAL = 10_000;
 
 /**
- * The limit of a request that names none, as in `PageQueryDto`. The statement of its first page contains the number: for a parameter the plan
- * that a connection keeps would expect a tenth of the rows, and cost more than a new plan for each request.
+ * The limit of a request that names none, as in `PageQueryDto`. The statement of its first page contains the number: for a
+ * parameter, a plan that a connection keeps would expect a tenth of the rows and cost more than a new plan for each request.
  */
 const USUAL_LIMIT = 50;
 
@@ -68,12 +68,15 @@ export async function runPageStatements<Row>(
   { budget, planForValues }: { budget?: ByteBudget } & Pick<SqlStatement, 'planForValues'> = {},
 ): Promise<PageRows<Row>> {
   const count = countText(matching);
-  const isUsual = page === 1 && limit === USUAL_LIMIT;
-  const limited = `${rows} ${isUsual ? `LIMIT ${USUAL_LIMIT}` : 'LIMIT :limit OFFSET :offset'}`;
+  const [range, rangeParams] =
+    page === 1 && limit === USUAL_LIMIT
+      ? [`LIMIT ${USUAL_LIMIT}`, {}]
+      : ['LIMIT :limit OFFSET :offset', { limit, offset: (page - 1) * limit }];
+  const limited = `${rows} ${range}`;
   const [found = [], [counted] = []] = await executor.queryAll([
     {
       sql: budget ? limitBytes(limited, budget) : limited,
-      params: isUsual ? params : { ...params, limit, offset: (page - 1) * limit },
+      params: { ...params, ...rangeParams },
       planForValues,
     },
     { sql: count, params: usedBy(count, params), planForValues },
