@@ -206,7 +206,7 @@ async function callWhile({ port, key }, work) {
   const thread = new Worker(new URL('../support/timed-calls.mjs', import.meta.url), {
     workerData: {
       url: `http://127.0.0.1:${port}/api/v1/partner-api/devices?limit=50`,
-      headers: { 'x-api-key': key, 'accept-encoding': 'gzip' },
+      headers: { 'x-api-key': key },
       pauseMs: PAUSE_OF_OTHER_MS,
     },
   });

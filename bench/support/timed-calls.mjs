@@ -10,7 +10,7 @@ let ends = false;
 parentPort.once('message', () => (ends = true));
 while (!ends) {
   const startedAt = performance.now();
-  const { statusCode, body } = await request(url, { headers });
+  const { statusCode, body } = await request(url, { headers: { 'accept-encoding': 'gzip', ...headers } });
   await body.arrayBuffer();
   if (statusCode !== 200) throw new Error(`${url}: ${statusCode}`);
   times.push(performance.now() - startedAt);
