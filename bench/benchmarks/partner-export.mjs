@@ -18,6 +18,8 @@ import { median, report, target } from '../support/report.mjs';
 const pg = createRequire(import.meta.url)('pg');
 const SIZE = sizeOr(isQuick ? 20_000 : isLong ? 1_000_000 : 100_000);
 const ROUNDS = isQuick ? 5 : 15;
+/** Exports during writes, each after writes alone: the p99 of one is the fifth-slowest of 400 calls. */
+const EXPORTS = isQuick || isLong ? 1 : 3;
 const ALONE_MS = isQuick ? 3_000 : 15_000;
 /** Calls before the first measurement: the code of the services is compiled meanwhile. */
 const WARM_UP_CALLS = isQuick ? 20 : 200;
@@ -70,9 +72,14 @@ try {
   const floor = await measureFloor(data.partnerId);
   const alone = await callWhile(other, () => sleep(ALONE_MS));
   const quiet = await measureQuietExport(exporter);
-  const busy = await measureBusyExport(exporter, other, data);
-  const pages = await measurePages(exporter, data.partnerId, busy.cursors);
-  print({ floor, alone, quiet, busy, pages, statements: await countStatements(exporter, busy.cursors) });
+  const [writes, busy] = [[], []];
+  for (let nth = 0; nth < EXPORTS; nth += 1) {
+    writes.push(await callDuringWrites(other, data));
+    busy.push(await measureBusyExport(exporter, other, data));
+  }
+  const { cursors } = busy[0];
+  const pages = await measurePages(exporter, data.partnerId, cursors);
+  print({ floor, alone, writes, quiet, busy, pages, statements: await countStatements(exporter, cursors) });
 } finally {
   await Promise.all(Object.values(servers).map((server) => server.stop()));
   await identity.stop();
@@ -162,6 +169,14 @@ async function measureQuietExport(exporter) {
   const after = await cpu();
   const ofPage = (name) => (after[name] - before[name]) / 1_000 / exported.pages;
   return { ...exported, cpuMs: { provisioning: ofPage('provisioning'), gateway: ofPage('gateway') } };
+}
+
+/** Calls as another tenant while devices change and no export runs. @returns the sorted times in ms */
+async function callDuringWrites(other, data) {
+  const writes = new DeviceWrites(writer, data).start();
+  const times = await callWhile(other, () => sleep(ALONE_MS));
+  await writes.stop();
+  return times;
 }
 
 /** Reads everything while devices change and another tenant calls, with the memory of both services. */
@@ -285,42 +300,47 @@ async function countStatements(exporter, cursors) {
   };
 }
 
-function print({ floor, alone, quiet, busy, pages, statements }) {
+function print({ floor, alone, writes, quiet, busy, pages, statements }) {
   const p99 = (times) => times[Math.min(times.length - 1, Math.floor(times.length * 0.99))];
   const rate = ({ records, ms }) => (records / ms) * 1_000;
   const row = (what, value, floorValue) => ({ what, value, floor: floorValue, 'of the floor': value / floorValue });
-  const checks = busy.check ? Object.entries(busy.check) : [];
+  const all = (rounds) => rounds.flat().sort((a, b) => a - b);
+  const [writesOnly, meanwhile] = [all(writes), all(busy.map((round) => round.meanwhile))];
+  const busyRate = median(busy.map(rate));
+  const memory = (name) => Math.max(...busy.map((round) => round.memory[name]));
+  const checks = busy.flatMap(({ check }) => Object.entries(check || {}));
   report(
     {
       name: 'partner-export',
       arms: [
         row('records/s, nothing else runs', rate(quiet), floor.perSecond),
-        row('records/s, during writes and calls of another tenant', rate(busy), floor.perSecond),
+        row('records/s, during writes and calls of another tenant', busyRate, floor.perSecond),
         ...['start', 'middle', 'end'].map((name) =>
           row(`page of ${PAGE} at the ${name}, ms`, pages[name], pages[`floor ${name}`]),
         ),
         row(`CPU of provisioning for a page of ${PAGE}, ms`, quiet.cpuMs.provisioning, pages['floor start']),
         row(`CPU of partner-gateway for a page of ${PAGE}, ms`, quiet.cpuMs.gateway, pages['floor start']),
-        row('median of another tenant, ms (floor: alone)', median(busy.meanwhile), median(alone)),
-        row('p99 of another tenant, ms (floor: alone)', p99(busy.meanwhile), p99(alone)),
+        row('median of another tenant, ms (floor: the same writes, no export)', median(meanwhile), median(writesOnly)),
+        row('p99 of another tenant, ms (floor: the same writes, no export)', p99(meanwhile), p99(writesOnly)),
+        row('p99 of another tenant, ms (floor: nothing else runs)', p99(meanwhile), p99(alone)),
         row('statements of partner-gateway for the audit entry of a page', statements.next.audit, 1),
       ],
       targets: [
-        target('records/s during writes', rate(busy), '>=', 5_000),
+        target('records/s during writes', busyRate, '>=', 5_000),
         target('page in the middle against the start', pages.middle / pages.start, '<=', 1.5),
         target('page at the end against the start', pages.end / pages.start, '<=', 1.5),
-        target('memory of partner-gateway, MB', busy.memory['partner-gateway'], '<=', 300),
-        target('memory of provisioning, MB', busy.memory.provisioning, '<=', 300),
+        target('memory of partner-gateway, MB', memory('partner-gateway'), '<=', 300),
+        target('memory of provisioning, MB', memory('provisioning'), '<=', 300),
         target('statements that read the first page', statements.first.read, '<=', 2),
         target('statements that read a further page', statements.next.read, '<=', 2),
-        target('p99 of another tenant against alone', p99(busy.meanwhile) / p99(alone), '<=', 2),
+        target('p99 of another tenant with and without the export', p99(meanwhile) / p99(writesOnly), '<=', 2),
         ...checks.map(([name, count]) => target(`devices that are ${name} in the export`, count, '<=', 0)),
       ],
       notes: [
         `One partner with ${SIZE.toLocaleString('en')} devices, 20 others with a quarter as many in all; pages of ${PAGE} over HTTP from partner-gateway, provisioning and credentials in processes of their own.`,
         'The floor is a keyset select of the columns as administrator, turned into JSON and parsed, on one connection.',
-        `Meanwhile ${Math.round(busy.rowsPerSecond)} rows a second were written to the devices of the partner, and ${busy.suspended.length} organizations were suspended for a time; the other tenant called ${busy.meanwhile.length} times, ${alone.length} times alone.`,
-        `The memory is the highest during the export. Ids ascended and the snapshot stayed the same in both exports${isChecked ? '; the devices were compared with the table' : '; --check compares the devices with the table'}.`,
+        `Meanwhile ${Math.round(busy[0].rowsPerSecond)} rows a second were written to the devices of the partner, and ${busy[0].suspended.length} organizations were suspended for a time; the other tenant called ${meanwhile.length} times, ${writesOnly.length} times during writes alone, ${alone.length} times alone.`,
+        `The memory is the highest during an export. Ids ascended and the snapshot stayed the same in each export${isChecked ? '; the devices were compared with the table' : '; --check compares the devices with the table'}.`,
       ],
     },
     process.argv,

@@ -80,7 +80,9 @@ async function checkPages(bodies, { isOrdered, onPage }) {
   return result;
 }
 
-const CREATE = 'CREATE TEMP TABLE consumed (id uuid PRIMARY KEY, hostname text NOT NULL)';
+const CREATE = `
+  DROP TABLE IF EXISTS consumed;
+  CREATE TEMP TABLE consumed (id uuid PRIMARY KEY, hostname text NOT NULL)`;
 const CONSUME = `
   INSERT INTO consumed SELECT * FROM unnest($1::uuid[], $2::text[])
   ON CONFLICT (id) DO UPDATE SET hostname = excluded.hostname`;
