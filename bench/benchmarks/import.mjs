@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { DataSource } from 'typeorm';
-import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores, built, lib } from '../support/built-code.mjs';
 import { createStreams } from '../support/identity-data.mjs';
 import { isQuick } from '../support/options.mjs';
+import { startProvisioning } from '../support/provisioning-server.mjs';
 import { median, report, target } from '../support/report.mjs';
 
 const CONTEXT = `SELECT set_config('rmm.scope', 'partner', true), set_config('rmm.partner_id', $1, true),
@@ -31,16 +31,7 @@ for (const contract of [CREDENTIALS_ORGANIZATIONS_IN_USE, WEBHOOK_DISPATCHER_ORG
   const callback = (_, message) => message.respond(JSON.stringify({ value: { orgIds: [] } })); // an undo asks them
   identity.link.connection.subscribe(contract.subject, { callback });
 }
-const server = new BenchServer('provisioning-service.mjs', {
-  env: {
-    ...env,
-    PORT: '0',
-    JWKS_URL: identity.jwksUrl,
-    ENROLLMENT_KEY_PEPPER: 'pepper of the benchmark',
-    GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
-    TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
-  },
-});
+const server = startProvisioning(env, identity);
 const pool = new pg.Pool({ connectionString: env.DATABASE_URL, options: '-c search_path=provisioning', max: 1 });
 const mapped = new DataSource({
   type: 'postgres',

@@ -4,10 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { BenchServer } from '../support/bench-server.mjs';
 import { benchStores, lib } from '../support/built-code.mjs';
 import { createStreams } from '../support/identity-data.mjs';
 import { isQuick } from '../support/options.mjs';
+import { startProvisioning } from '../support/provisioning-server.mjs';
 import { report, target } from '../support/report.mjs';
 
 const IMPORTS = 40;
@@ -20,16 +20,8 @@ const { stores, nats, env } = await benchStores('provisioning');
 const natsUrl = nats.adminUrl ?? nats.url;
 await createStreams(natsUrl);
 const identity = await FakeIdentity.start(natsUrl);
-const serviceEnv = {
-  ...env,
-  PORT: '0',
-  JWKS_URL: identity.jwksUrl,
-  ENROLLMENT_KEY_PEPPER: 'pepper of the benchmark',
-  GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
-  TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
-};
 /** The second one lists while the first one imports: what remains of the difference then is the machine, PostgreSQL and NATS. */
-const [server, other] = [1, 2].map(() => new BenchServer('provisioning-service.mjs', { env: serviceEnv }));
+const [server, other] = [1, 2].map(() => startProvisioning(env, identity));
 
 try {
   await Promise.all([server.ready(), other.ready()]);
