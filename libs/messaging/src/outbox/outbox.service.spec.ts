@@ -122,6 +122,90 @@ describe('Outbox', () => {
     expect(await subjectsOf('RMM_AUDIT')).toEqual(['rmm.audit.provisioning']);
   });
 
+  it('writes a long list with several statements in its order, also where an earlier one is slow', async () => {
+    const ids = Array.from({ length: 1_100 }, () => randomUUID());
+    const sizes: number[] = [];
+    await app.get(TenantDatabase).transaction({ tenant }, (tx) => {
+      const query = tx.query.bind(tx);
+      jest.spyOn(tx, 'query').mockImplementation((sql, params) => {
+        sizes.push((params as string[][])[0].length);
+        if (sizes.length === 1) void query('SELECT pg_sleep(0.2)'); // the statements after it wait in the connection
+        return query(sql, params);
+      });
+      return app.get(Outbox).publish(
+        tx,
+        ids.map((id) => buildMessage({ id })),
+      );
+    });
+    expect(sizes).toEqual([250, 250, 250, 250, 100]);
+    await eventually(async () => {
+      const own = new Set(ids);
+      expect((await bodies('RMM_INTERNAL')).map(({ id }) => id).filter((id) => own.has(id as string))).toEqual(ids);
+    });
+    await eventually(isEmpty);
+  });
+
+  it('bounds what one call has sent ahead: 256 K characters a statement, four statements', async () => {
+    const lengths: number[] = [];
+    let running = 0;
+    let most = 0;
+    await app.get(TenantDatabase).transaction({ tenant }, (tx) => {
+      const query = tx.query.bind(tx);
+      jest.spyOn(tx, 'query').mockImplementation((sql, params) => {
+        lengths.push((params as string[])[3].length);
+        most = Math.max(most, ++running);
+        return query(sql, params).finally(() => (running -= 1));
+      });
+      const large = { ...organization, name: 'x'.repeat(100_000) };
+      return app.get(Outbox).publish(
+        tx,
+        Array.from({ length: 40 }, () => buildMessage({ data: large })),
+      );
+    });
+    expect(most).toBeLessThanOrEqual(4);
+    expect(most).toBeGreaterThan(1);
+    expect(lengths).toHaveLength(14);
+    expect(Math.max(...lengths)).toBeLessThan(256 * 1024 + 101_000);
+    await eventually(isEmpty);
+  });
+
+  it('waits for the statements it has sent when a later message of the list cannot be encoded', async () => {
+    let running = 0;
+    const publishing = app.get(TenantDatabase).transaction({ tenant }, async (tx) => {
+      const query = tx.query.bind(tx);
+      jest.spyOn(tx, 'query').mockImplementation((sql, params) => {
+        running += 1;
+        return query(sql, params).finally(() => (running -= 1));
+      });
+      const last = buildMessage({ type: 'a.>' });
+      const messages = [...Array.from({ length: 600 }, () => buildMessage()), last];
+      await app
+        .get(Outbox)
+        .publish(tx, messages)
+        .finally(() => expect(running).toBe(0));
+    });
+    await expect(publishing).rejects.toThrow('not a message type');
+    await isEmpty();
+  });
+
+  it('reports the first statement that fails, not those sent after it', async () => {
+    const publishing = app.get(TenantDatabase).transaction({ tenant }, async (tx) => {
+      const query = tx.query.bind(tx);
+      let statements = 0;
+      jest
+        .spyOn(tx, 'query')
+        .mockImplementation(async (sql, params) =>
+          query(++statements === 2 ? 'SELECT 1 / 0' : sql, statements === 2 ? [] : params),
+        );
+      await app.get(Outbox).publish(
+        tx,
+        Array.from({ length: 1_500 }, () => buildMessage()),
+      );
+    });
+    await expect(publishing).rejects.toThrow('division by zero');
+    await isEmpty();
+  });
+
   it('fails the transaction of a message that can never be published', async () => {
     const publish = (over: object) =>
       app.get(TenantDatabase).transaction({ tenant }, (tx) => app.get(Outbox).publish(tx, buildMessage(over)));

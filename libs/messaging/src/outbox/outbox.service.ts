@@ -10,8 +10,12 @@ import { YieldingRunner } from './yielding-runner.js';
 
 export type { OutboxTransaction } from './outbox.repository.js';
 
-/** Messages in one statement. */
-const BATCH = 100;
+/** Messages and characters of one statement: it ends with the message that reaches one of these. */
+const BATCH = 250;
+const BATCH_LENGTH = 256 * 1024;
+
+/** Statements of one call that are sent ahead: messages are built and encoded while the database writes these. */
+const IN_FLIGHT = 4;
 
 interface Encoded {
   stream: OutgoingMessage['stream'];
@@ -33,10 +37,10 @@ export class Outbox {
   ) {}
 
   /**
-   * Writes messages in the order given, with correlation id and trace context of the request: one statement for each 100
-   * of them, and for broadcasts another one. Messages of an iterable are built and encoded a few at a time, so that a long
-   * list does not block the event loop, each set while the database writes the one before it. Audit entries alone are
-   * published a little later and together: a read or a denial writes one, and nothing waits for it.
+   * Writes messages in the order given, with correlation id and trace context of the request: one statement for each 250
+   * of them or 256 K characters, and for broadcasts another one. Messages of an iterable are built and encoded a few at a time, so that
+   * a long list does not block the event loop, while the database writes those before them. Audit entries alone are published
+   * a little later and together: a read or a denial writes one, and nothing waits for it.
    * @throws TypeError, RangeError  for a message that can never be published; the transaction should then fail
    */
   async publish(tx: OutboxTransaction, message: OutgoingMessage | Iterable<OutgoingMessage>): Promise<void> {
@@ -45,23 +49,26 @@ export class Outbox {
     const context = currentContext();
     const encode = (each: OutgoingMessage) => encodeMessage(this.options.service, each, context, now);
     const broadcasts: EncodedMessage[] = [];
-    let written = Promise.resolve();
+    const written: Promise<void>[] = [];
     try {
       for await (const batch of this.batchesOf(messages, encode)) {
         const stored = batch.filter(({ stream }) => stream !== 'broadcast');
         broadcasts.push(...batch.filter(({ stream }) => stream === 'broadcast').map(({ encoded }) => encoded));
         if (stored.length === 0) continue;
-        await written;
-        written = this.repository.insert(
-          tx,
-          stored.map(({ encoded }) => encoded),
+        await written.at(-IN_FLIGHT);
+        written.push(
+          this.repository.insert(
+            tx,
+            stored.map(({ encoded }) => encoded),
+          ),
         );
-        written.catch(() => undefined); // thrown below, or before the next set
+        written.at(-1)?.catch(() => undefined); // thrown below, or before a later set
         tx.afterCommit(stored.every(({ stream }) => stream === 'audit') ? this.relay.wakeLater : this.relay.wake);
       }
     } finally {
-      await written; // also when a message cannot be encoded: no statement outlives the call
+      await Promise.allSettled(written); // also when a message cannot be encoded: no statement outlives the call
     }
+    await Promise.all(written);
     if (broadcasts.length > 0) {
       await this.broadcasts.insert(tx, broadcasts);
       tx.afterCommit(this.broadcastRelay.wake);
@@ -73,11 +80,15 @@ export class Outbox {
     encode: (message: OutgoingMessage) => EncodedMessage,
   ): AsyncGenerator<Encoded[]> {
     let batch: Encoded[] = [];
+    let length = 0;
     for (const message of messages) {
       const encoded = await this.runner.run(() => encode(message));
-      if (batch.push({ stream: message.stream, encoded }) < BATCH) continue;
+      batch.push({ stream: message.stream, encoded });
+      length += encoded.payload.length;
+      if (batch.length < BATCH && length < BATCH_LENGTH) continue;
       yield batch;
       batch = [];
+      length = 0;
     }
     if (batch.length > 0) yield batch;
   }
