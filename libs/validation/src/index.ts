@@ -9,6 +9,7 @@ export * from './input/form-file.decorator.js';
 export { assertSettingsSize, mergeSettings } from './input/merge-settings.js';
 export * from './input/parse-uuid.pipe.js';
 export * from './input/unreadable-body.js';
+export * from './values/canonical-json.js';
 export * from './values/cidr.js';
 export * from './values/language-tag.js';
 export * from './values/slug.js';

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { canonicalJson } from '@rmm/validation';
 import type { AuditLogDto } from './dto/audit-log.dto.js';
 import type { ChainBreakDto } from './dto/chain-verification.dto.js';
 
@@ -18,19 +19,6 @@ export interface SealedAuditRow extends AuditLogDto {
 }
 
 export const EMPTY_CHAIN: AuditHead = { sequence: 0, checksum: '0'.repeat(64) };
-
-/** Returns JSON with sorted keys and no spaces: the same entry gives the same bytes on every machine. */
-export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item ?? null)).join(',')}]`;
-  if (value !== null && typeof value === 'object') {
-    const members = Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`);
-    return `{${members.join(',')}}`;
-  }
-  return JSON.stringify(value ?? null);
-}
 
 /** Returns the SHA-256 of the previous checksum and the canonical JSON of an entry, hex. */
 export const checksumOf = (previousChecksum: string, canonical: string): string =>

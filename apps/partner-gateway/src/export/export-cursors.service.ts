@@ -2,8 +2,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ExportRequest } from '@rmm/contracts';
 import { Clock } from '@rmm/service-kit';
+import { canonicalJson } from '@rmm/validation';
 import { PARTNER_GATEWAY_CONFIG, type PartnerGatewayConfig } from '../config.js';
-import { canonicalJson } from './canonical-json.js';
 import { InvalidExportCursor } from './export.errors.js';
 
 /** The resource and filters of an export, the same on each of its pages. */

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   type ExportedOrganization,
   type ExportedSite,
@@ -7,7 +8,7 @@ import {
   PROVISIONING_EXPORT_SITES,
   type RpcContract,
 } from '@rmm/contracts';
-import { canonicalJson, revisionOf } from './canonical-json.js';
+import { canonicalJson } from '@rmm/validation';
 import { pickFields } from './resources/collection.js';
 import type { WithholdingOptions } from './withholding/withheld-record.js';
 
@@ -78,4 +79,9 @@ export function toRecord<T>(
   const canonical = canonicalJson(record);
   const revision = revisionOf(canonical);
   return { record: Object.assign(record, { revision }), json: `${canonical.slice(0, -1)},"revision":"${revision}"}` };
+}
+
+/** Returns the SHA-256 of the canonical JSON of a record, 64 hex digits. */
+export function revisionOf(canonical: string): string {
+  return hash('sha256', canonical, 'hex');
 }

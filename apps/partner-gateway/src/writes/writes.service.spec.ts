@@ -19,8 +19,9 @@ import {
 } from '@rmm/service-kit';
 import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
 import { eventually } from '@rmm/testing-services';
+import { canonicalJson } from '@rmm/validation';
 import { GatewayTestApp } from '../../test/gateway-test-app.js';
-import { canonicalJson, revisionOf } from '../export/canonical-json.js';
+import { revisionOf } from '../export/export-record.mapper.js';
 import { ExportController } from '../export/export.controller.js';
 import { EXAMPLES_FILE, readExamples } from '../openapi-examples.js';
 import { WritesController } from './writes.controller.js';

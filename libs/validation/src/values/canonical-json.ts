@@ -1,11 +1,9 @@
-import { hash } from 'node:crypto';
-
 /** Longer lists of names take longer by insertion. */
 const MAX_INSERTED = 24;
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Returns JSON with sorted keys, so that equal values have equal texts. */
+/** Returns JSON with sorted keys and no spaces, so that equal values have equal texts. @param value  of JSON */
 export function canonicalJson(value: unknown): string {
   let hasIndexNames = false;
   const sort = (part: unknown): unknown => {
@@ -43,9 +41,4 @@ function joinSorted(value: unknown): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, field]) => `${JSON.stringify(name)}:${joinSorted(field)}`);
   return `{${fields.join(',')}}`;
-}
-
-/** Returns the SHA-256 of the canonical JSON of a record, 64 hex digits. */
-export function revisionOf(canonical: string): string {
-  return hash('sha256', canonical, 'hex');
 }
