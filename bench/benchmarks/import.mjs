@@ -66,6 +66,7 @@ async function measure() {
     times.floor.push(await insertSets(round));
     times.commit.push(await importRows(partner, `R${round}`));
   }
+  await messagesPublished();
   times.save.push(await saveObjects());
   const [floor, save, commit] = Object.values(times).map((each) => median(each.slice(-ROUNDS)));
   const many = await createPartner();
@@ -99,7 +100,7 @@ async function measure() {
   );
 }
 
-/** Waits for the messages of the import before, which neither arm is to share the machine with. */
+/** Waits for the messages of the import before, which no arm is to share the machine with. */
 async function messagesPublished() {
   for (;;) {
     const { rows } = await outbox.query('SELECT EXISTS (SELECT FROM outbox) AS remain');

@@ -111,8 +111,8 @@ describe('/orgs/import', () => {
     expect(await countOf('site', partnerId)).toBe(1_010);
     expect(many.others).toBe(few.others);
     expect(many.others).toBeLessThanOrEqual(13);
-    // 4,000 messages, 100 in each statement
-    expect([few.messages, many.messages]).toEqual([1, 40]);
+    expect(few.messages).toBe(1);
+    expect(many.messages).toBeLessThanOrEqual(40); // 4,000 messages, as many in a statement as 96 K characters hold
   });
 
   it('fills the cap exactly when two imports race', async () => {

@@ -41,9 +41,9 @@ export class Outbox {
 
   /**
    * Writes messages in the order given, with correlation id and trace context of the request: one statement for each 250
-   * of them or 96 K characters, and for broadcasts another one. Messages of an iterable are built and encoded a few at a time, so that
-   * a long list does not block the event loop, while the database writes those before them. Audit entries alone are published
-   * a little later and together: a read or a denial writes one, and nothing waits for it.
+   * of them or 96 K characters, and for broadcasts another one. Messages of an iterable are built and encoded a few at a
+   * time, while the database writes those before them, so that a long list does not block the event loop. Audit entries
+   * alone are published a little later and together: a read or a denial writes one, and nothing waits for it.
    * @throws TypeError, RangeError  for a message that can never be published; the transaction should then fail
    */
   async publish(tx: OutboxTransaction, message: OutgoingMessage | Iterable<OutgoingMessage>): Promise<void> {
@@ -59,13 +59,12 @@ export class Outbox {
         broadcasts.push(...batch.filter(({ stream }) => stream === 'broadcast').map(({ encoded }) => encoded));
         if (stored.length === 0) continue;
         await written.at(-IN_FLIGHT);
-        written.push(
-          this.repository.insert(
-            tx,
-            stored.map(({ encoded }) => encoded),
-          ),
+        const inserted = this.repository.insert(
+          tx,
+          stored.map(({ encoded }) => encoded),
         );
-        written.at(-1)?.catch(() => undefined); // thrown below, or before a later set
+        inserted.catch(() => undefined); // thrown below, or before a later set
+        written.push(inserted);
         tx.afterCommit(stored.every(({ stream }) => stream === 'audit') ? this.relay.wakeLater : this.relay.wake);
       }
     } finally {
