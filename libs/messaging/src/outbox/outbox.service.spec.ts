@@ -1,7 +1,7 @@
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { OrganizationState } from '@rmm/contracts';
-import { TenantDatabase, type TenantContext } from '@rmm/persistence';
+import { TenantDatabase, type TenantContext, type TenantTransaction } from '@rmm/persistence';
 import { runInContext } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
@@ -30,6 +30,18 @@ const organization: OrganizationState = {
 function buildMessage(over: object = {}): OutgoingMessage {
   const base = { stream: 'internal', type: 'organization.created', aggregateId: orgId, partnerId, orgId };
   return { ...base, data: organization, ...over } as OutgoingMessage;
+}
+
+/** Records the statements of a transaction, and how many of them run at a time. */
+function watchStatements(tx: TenantTransaction) {
+  const seen = { params: [] as unknown[][], running: 0, most: 0 };
+  const query = tx.query.bind(tx);
+  jest.spyOn(tx, 'query').mockImplementation((sql, params) => {
+    seen.params.push(params as unknown[]);
+    seen.most = Math.max(seen.most, (seen.running += 1));
+    return query(sql, params).finally(() => (seen.running -= 1));
+  });
+  return seen;
 }
 
 describe('Outbox', () => {
@@ -99,11 +111,9 @@ describe('Outbox', () => {
   });
 
   it('writes any number of messages with one statement and maps each stream to its subjects', async () => {
-    const statements: string[] = [];
-    await app.get(TenantDatabase).transaction({ tenant }, (tx) => {
-      const query = tx.query.bind(tx);
-      jest.spyOn(tx, 'query').mockImplementation((sql, params) => (statements.push(sql), query(sql, params)));
-      return app.get(Outbox).publish(tx, [
+    const statements = await app.get(TenantDatabase).transaction({ tenant }, async (tx) => {
+      const seen = watchStatements(tx);
+      await app.get(Outbox).publish(tx, [
         buildMessage({ stream: 'events', type: 'device.enrolled' }),
         buildMessage({
           stream: 'records',
@@ -112,6 +122,7 @@ describe('Outbox', () => {
         }),
         buildMessage({ stream: 'audit', type: 'site.create' }),
       ]);
+      return seen.params;
     });
     expect(statements).toHaveLength(1);
     await eventually(isEmpty);
@@ -122,21 +133,18 @@ describe('Outbox', () => {
     expect(await subjectsOf('RMM_AUDIT')).toEqual(['rmm.audit.provisioning']);
   });
 
-  it('writes a long list with several statements in its order, also where an earlier one is slow', async () => {
+  it('writes a long list with several statements in its order, also while the connection is busy', async () => {
     const ids = Array.from({ length: 1_100 }, () => randomUUID());
-    const sizes: number[] = [];
-    await app.get(TenantDatabase).transaction({ tenant }, (tx) => {
-      const query = tx.query.bind(tx);
-      jest.spyOn(tx, 'query').mockImplementation((sql, params) => {
-        sizes.push((params as string[][])[0].length);
-        if (sizes.length === 1) void query('SELECT pg_sleep(0.2)'); // the statements after it wait in the connection
-        return query(sql, params);
-      });
-      return app.get(Outbox).publish(
+    const statements = await app.get(TenantDatabase).transaction({ tenant }, async (tx) => {
+      void tx.query('SELECT pg_sleep(0.2)'); // the statements after it wait in the connection
+      const seen = watchStatements(tx);
+      await app.get(Outbox).publish(
         tx,
         ids.map((id) => buildMessage({ id })),
       );
+      return seen.params;
     });
+    const sizes = statements.map(([written]) => (written as string[]).length);
     expect(sizes.length).toBeGreaterThan(4);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(250);
     expect(sizes.reduce((sum, size) => sum + size)).toBe(ids.length);
@@ -148,22 +156,16 @@ describe('Outbox', () => {
   });
 
   it('bounds what one call has sent ahead: 96 K characters a statement, four statements', async () => {
-    const lengths: number[] = [];
-    let running = 0;
-    let most = 0;
-    await app.get(TenantDatabase).transaction({ tenant }, (tx) => {
-      const query = tx.query.bind(tx);
-      jest.spyOn(tx, 'query').mockImplementation((sql, params) => {
-        lengths.push((params as string[])[3].length);
-        most = Math.max(most, ++running);
-        return query(sql, params).finally(() => (running -= 1));
-      });
+    const { params, most } = await app.get(TenantDatabase).transaction({ tenant }, async (tx) => {
+      const seen = watchStatements(tx);
       const large = { ...organization, name: 'x'.repeat(50_000) };
-      return app.get(Outbox).publish(
+      await app.get(Outbox).publish(
         tx,
         Array.from({ length: 40 }, () => buildMessage({ data: large })),
       );
+      return seen;
     });
+    const lengths = params.map(([, , , payloads]) => (payloads as string).length);
     expect(most).toBeLessThanOrEqual(4);
     expect(most).toBeGreaterThan(1);
     expect(lengths).toHaveLength(20);
@@ -172,19 +174,14 @@ describe('Outbox', () => {
   });
 
   it('waits for the statements it has sent when a later message of the list cannot be encoded', async () => {
-    let running = 0;
     const publishing = app.get(TenantDatabase).transaction({ tenant }, async (tx) => {
-      const query = tx.query.bind(tx);
-      jest.spyOn(tx, 'query').mockImplementation((sql, params) => {
-        running += 1;
-        return query(sql, params).finally(() => (running -= 1));
-      });
+      const seen = watchStatements(tx);
       const last = buildMessage({ type: 'a.>' });
       const messages = [...Array.from({ length: 600 }, () => buildMessage()), last];
       await app
         .get(Outbox)
         .publish(tx, messages)
-        .finally(() => expect(running).toBe(0));
+        .finally(() => expect(seen.running).toBe(0));
     });
     await expect(publishing).rejects.toThrow('not a message type');
     await isEmpty();
