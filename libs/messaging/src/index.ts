@@ -1,4 +1,10 @@
-export { AuditTrail, type AuditedCaller, type AuditedResource, resourceOf } from './audit/audit-trail.service.js';
+export {
+  AuditTrail,
+  type AuditedCaller,
+  type AuditedChange,
+  type AuditedResource,
+  resourceOf,
+} from './audit/audit-trail.service.js';
 export { oneLine, redactDetails } from './audit/redact-details.js';
 export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.service.js';
 export { type ByteLimits, RoundRobinQueue, type WaitingItem } from './consume/round-robin-queue.js';

@@ -1,4 +1,4 @@
-import type { AuditEntry, Envelope } from '@rmm/contracts';
+import { AUDIT_ENTRIES, type AuditEntries, type AuditEntry, type Envelope } from '@rmm/contracts';
 import { redactDetails, oneLine } from '@rmm/messaging';
 import { isUuid } from '@rmm/validation';
 import type { AuditRow } from './audit-chain.js';
@@ -7,12 +7,37 @@ import { AUDIT_RESULTS } from './dto/audit-log.dto.js';
 const ACTOR_TYPES = ['user', 'api_key', 'agent', 'system'];
 const MAX_TEXT = 1_000;
 
+/** Audit entries of one message. */
+export interface ReceivedEntries {
+  rows: Omit<AuditRow, 'sequence'>[];
+  /** The number of those that are no audit entries. */
+  unreadable: number;
+}
+
+/** Reads the entry of a message, or its several entries; one that cannot be read does not keep the others out. */
+export function toAuditRows(envelope: Envelope): ReceivedEntries {
+  const rows = envelopesOf(envelope).map(toAuditRow);
+  const readable = rows.filter((row) => row !== null);
+  return { rows: readable, unreadable: rows.length - readable.length };
+}
+
+/** Returns an envelope for each entry. */
+function envelopesOf(envelope: Envelope): Envelope[] {
+  if (envelope.type !== AUDIT_ENTRIES) return [envelope];
+  const { entries } = Object(envelope.data) as Partial<AuditEntries>;
+  if (!Array.isArray(entries) || entries.length === 0) return [envelope];
+  return entries.map((data: unknown) => {
+    const { id, orgId } = Object(data) as Pick<Envelope, 'id' | 'orgId'>;
+    return { ...envelope, id, orgId, data };
+  });
+}
+
 /**
- * Maps a message of RMM_AUDIT to an entry in the form in which the database returns it, so that what is hashed is what
+ * Maps an entry of RMM_AUDIT to the row in the form in which the database returns it, so that what is hashed is what
  * will be read. Secrets are redacted again, because a service may have built its entries by hand.
- * @returns null for a message that is no audit entry
+ * @returns null for what is no audit entry
  */
-export function toAuditRow(envelope: Envelope): Omit<AuditRow, 'sequence'> | null {
+function toAuditRow(envelope: Envelope): Omit<AuditRow, 'sequence'> | null {
   const { id, partnerId, orgId } = envelope;
   const at = Date.parse(envelope.timestamp);
   const data = envelope.data as Partial<AuditEntry> | null;

@@ -165,6 +165,65 @@ describe('AuditSealer', () => {
     expect(await verified(partnerId)).toBe(true);
   });
 
+  describe('of a message with several entries', () => {
+    /** Puts entries into one message, as an import does. */
+    const inOneMessage = (...messages: Envelope[]): Envelope => ({
+      ...message(messages[0].partnerId, 'audit.entries'),
+      data: { entries: messages.map(({ id, orgId, data }) => ({ id, orgId, ...(data as AuditEntry) })) },
+    });
+    const numbered = (partnerId: string, count: number, from = 0) =>
+      Array.from({ length: count }, (_, n) => message(partnerId, `act.${from + n}`));
+
+    it('seals each in its order, once', async () => {
+      const [partnerId, orgId] = [randomUUID(), randomUUID()];
+      const entries = numbered(partnerId, 3).map((each) => ({ ...each, orgId }));
+      await publish(inOneMessage(...entries), inOneMessage(...entries), message(partnerId, 'last'));
+      const rows = await sealed(partnerId, 4);
+      expect(rows.map(({ id }) => id).slice(0, 3)).toEqual(entries.map(({ id }) => id));
+      expect(rows.map(({ action }) => action)).toEqual(['act.0', 'act.1', 'act.2', 'last']);
+      expect(rows[0]).toMatchObject({ org_id: orgId, resource_id: 'k1', details: {} });
+    });
+
+    it('seals a large import a few hundred entries at a time', async () => {
+      const partnerId = randomUUID();
+      const insert = jest.spyOn(identity.app.get(AuditEntriesRepository), 'insert');
+      const messages = Array.from({ length: 20 }, (_, n) => inOneMessage(...numbered(partnerId, 50, n * 50)));
+      await publish(...messages);
+      const rows = await sealed(partnerId, 1_000);
+      expect(rows.map(({ action }) => action)).toEqual(Array.from({ length: 1_000 }, (_, n) => `act.${n}`));
+      const sizes = insert.mock.calls.map(([, inserted]) => inserted.length);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(250);
+      expect(await verified(partnerId)).toBe(true);
+    });
+
+    it('seals the others when one is no audit entry', async () => {
+      const partnerId = randomUUID();
+      const foreign = message(partnerId, 'bad', { actor: { type: 'ghost' as never, id: null } });
+      const withoutId = { ...message(partnerId, 'bad'), id: undefined as never };
+      await publish(
+        inOneMessage(message(partnerId, 'first'), foreign, withoutId, message(partnerId, 'second')),
+        { ...message(partnerId, 'audit.entries'), data: { entries: 'none' } },
+        { ...message(partnerId, 'audit.entries'), data: { entries: [null, 'x'] } },
+        message(partnerId, 'last'),
+      );
+      expect((await sealed(partnerId, 3)).map(({ action }) => action)).toEqual(['first', 'second', 'last']);
+    });
+
+    it('seals the others when the database refuses one, and that one later', async () => {
+      const partnerId = randomUUID();
+      const repository = identity.app.get(AuditEntriesRepository);
+      const insert = repository.insert.bind(repository);
+      jest.spyOn(repository, 'insert').mockImplementation((tx, rows) => {
+        if (rows.some(({ action }) => action === 'act.1')) throw new Error('refused by the database');
+        return insert(tx, rows);
+      });
+      await publish(inOneMessage(...numbered(partnerId, 3)));
+      expect((await sealed(partnerId, 2)).map(({ action }) => action)).toEqual(['act.0', 'act.2']);
+      jest.restoreAllMocks();
+      expect((await sealed(partnerId, 3)).map(({ action }) => action)).toEqual(['act.0', 'act.2', 'act.1']);
+    });
+  });
+
   it('redacts secrets in entries that a service built by hand', async () => {
     const partnerId = randomUUID();
     await publish(message(partnerId, 'api_key.create', { details: { nested: [{ token: 'abc' }] } }));

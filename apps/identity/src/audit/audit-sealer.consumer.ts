@@ -6,11 +6,17 @@ import { UnavailableError } from '@rmm/service-kit';
 import { EMPTY_CHAIN, sealRows, type AuditRow, type SealedAuditRow } from './audit-chain.js';
 import { AuditEntriesRepository, PLATFORM_CHAIN } from './audit-entries.repository.js';
 import { AuditNamesService } from './audit-names.service.js';
-import { toAuditRow } from './audit-row.mapper.js';
+import { toAuditRows } from './audit-row.mapper.js';
 
 type UnsealedRow = Omit<AuditRow, 'sequence'>;
 
-const MAX_BATCH = 200;
+interface ReceivedRow {
+  message: BatchMessage;
+  row: UnsealedRow;
+}
+
+const MAX_BATCH = 200; // messages; an import has up to 50 entries in one
+const MIN_SEALED = 200; // entries of one transaction, unless the batch has fewer
 const LINGER_MS = 200; // entries that arrive together cost the chain one transaction
 
 /** Seals the audit entries of every service into the chains of their partners, in batches and in order of arrival. */
@@ -37,21 +43,31 @@ export class AuditSealer implements OnApplicationBootstrap {
   }
 
   /**
-   * Seals a batch in one transaction. Messages that are no audit entries are rejected; when the database refuses an entry,
-   * the others of its batch are sealed without it.
+   * Seals a batch, about 200 entries in each transaction. Messages with something that is no audit entry are rejected once
+   * their other entries are sealed.
    */
   private async handle(batch: BatchMessage[]): Promise<void> {
-    const readable: { message: BatchMessage; row: UnsealedRow }[] = [];
+    const rejected: [message: BatchMessage, unreadable: number][] = [];
+    let received: ReceivedRow[] = [];
     for (const message of batch) {
-      const row = toAuditRow(message.envelope);
-      if (row) readable.push({ message, row });
-      else message.term('not an audit row');
+      const { rows, unreadable } = toAuditRows(message.envelope);
+      if (unreadable > 0) rejected.push([message, unreadable]);
+      received.push(...rows.map((row) => ({ message, row })));
+      if (received.length < MIN_SEALED) continue;
+      await this.sealReceived(received);
+      received = [];
     }
+    await this.sealReceived(received);
+    for (const [message, unreadable] of rejected) message.term(`not an audit row: ${unreadable} of its entries`);
+  }
+
+  /** Seals entries in one transaction; when the database refuses one of them, the others without it. */
+  private async sealReceived(received: readonly ReceivedRow[]): Promise<void> {
     try {
-      await this.seal(readable.map(({ row }) => row));
+      await this.seal(received.map(({ row }) => row));
     } catch (error) {
-      if (error instanceof UnavailableError || readable.length === 1) throw error;
-      for (const { message, row } of readable) await this.seal([row]).catch((each: unknown) => message.nak(each));
+      if (error instanceof UnavailableError) throw error;
+      for (const { message, row } of received) await this.seal([row]).catch((each: unknown) => message.nak(each));
     }
   }
 

@@ -18,3 +18,17 @@ export interface AuditEntry {
   initiatedBy: string | null;
   requestId: string | null;
 }
+
+/** The type of a message of several entries. The type of a message of one entry is its action. */
+export const AUDIT_ENTRIES = 'audit.entries';
+
+/** `data` of `audit.entries`: the entries of one import or undo, with the partner and the time of the envelope. */
+export interface AuditEntries {
+  entries: IdentifiedAuditEntry[];
+}
+
+/** An entry of several in one message. The id is a UUID, by which a repeated message is recognized. */
+export interface IdentifiedAuditEntry extends AuditEntry {
+  id: string;
+  orgId: string | null;
+}

@@ -1,10 +1,17 @@
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
+import {
+  AUDIT_ENTRIES,
+  MAX_MESSAGE_BYTES,
+  type AuditEntries,
+  type AuditEntry,
+  type IdentifiedAuditEntry,
+} from '@rmm/contracts';
 import { TenantDatabase, type TenantContext } from '@rmm/persistence';
 import { currentContext, runInContext } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { startMessagingTestApp, storedMessages, type MessagingTestApp } from '../../test/messaging-test-app.js';
-import { AuditTrail, resourceOf } from './audit-trail.service.js';
+import { AuditTrail, resourceOf, type AuditedChange } from './audit-trail.service.js';
 
 const partnerId = randomUUID();
 const orgId = randomUUID();
@@ -83,6 +90,52 @@ describe('AuditTrail', () => {
       orgId,
       's2',
     ]);
+  });
+
+  describe('many entries', () => {
+    const messagesOf = (count: number, text = '') => {
+      const changes = Array.from({ length: count }, (_, n): AuditedChange => {
+        return [caller, 'site.create', { type: 'site', id: `s${n}`, orgId }, { text }];
+      });
+      return [...audit.toMessages(changes)];
+    };
+    const entriesOf = ({ type, data }: { type: string; data: object }) =>
+      type === AUDIT_ENTRIES ? (data as AuditEntries).entries : [data as AuditEntry];
+
+    it('shares a message between up to 50 of them, in their order', () => {
+      const messages = messagesOf(120);
+      expect(messages.map((message) => entriesOf(message).length)).toEqual([50, 50, 20]);
+      expect(messages[0]).toMatchObject({ type: 'audit.entries', aggregateId: partnerId, partnerId, orgId: null });
+      const entries = messages.flatMap(entriesOf) as IdentifiedAuditEntry[];
+      expect(entries.map(({ resourceId }) => resourceId)).toEqual(Array.from({ length: 120 }, (_, n) => `s${n}`));
+      expect(entries[0]).toMatchObject({ orgId, action: 'site.create', actor: caller.actor, result: 'success' });
+      expect(new Set(entries.map(({ id }) => id)).size).toBe(120);
+    });
+
+    it('shares a message between fewer when they are long, so that each can be sent', () => {
+      const messages = messagesOf(60, '\uffff'.repeat(1_999));
+      expect(messages.flatMap(entriesOf)).toHaveLength(60);
+      const sizes = messages.map((message) => Buffer.byteLength(JSON.stringify(message)));
+      expect(Math.max(...sizes)).toBeLessThan(MAX_MESSAGE_BYTES / 2);
+    });
+
+    it('is the message of the entry for a single one, and has none for no entry', () => {
+      expect(messagesOf(1)).toMatchObject([
+        { type: 'site.create', aggregateId: 's0', orgId, data: { resourceId: 's0' } },
+      ]);
+      expect(messagesOf(0)).toEqual([]);
+    });
+
+    it('does not mix partners in a message', () => {
+      const other = randomUUID();
+      const of = (partner: string): AuditedChange => [caller, 'site.create', { type: 'site', partnerId: partner }];
+      const messages = [...audit.toMessages([of(partnerId), of(partnerId), of(other), of(other), of(partnerId)])];
+      expect(messages.map((message) => [message.partnerId, entriesOf(message).length])).toEqual([
+        [partnerId, 2],
+        [other, 2],
+        [partnerId, 1],
+      ]);
+    });
   });
 
   it('names the user who acts, and none for the system', () => {

@@ -1,14 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import type { Actor, AuditAction, AuditEntry, AuditResult } from '@rmm/contracts';
+import { randomUUID } from 'node:crypto';
+import { AUDIT_ENTRIES, type Actor, type AuditAction, type AuditEntry, type AuditResult } from '@rmm/contracts';
 import { WorkerDatabase } from '@rmm/persistence';
 import { currentContext } from '@rmm/service-kit';
-import type { OutgoingMessage } from '../outbox/outbox-message.js';
+import type { OutgoingAuditEntries, OutgoingAuditEntry } from '../outbox/outbox-message.js';
 import { Outbox, type OutboxTransaction } from '../outbox/outbox.service.js';
 import { oneLine, redactDetails } from './redact-details.js';
 
 const MAX_NAME = 255;
 const MAX_USER_AGENT = 512;
 const MAX_MESSAGE = 1_000;
+
+/** Entries of one message, and their characters as JSON; an entry may have more. */
+const MAX_ENTRIES = 50;
+const MAX_ENTRIES_LENGTH = 32 * 1024;
 
 /** The caller an audit entry names; every `Caller` of @rmm/access is one. */
 export interface AuditedCaller {
@@ -32,7 +37,7 @@ export function resourceOf(type: string, row: Required<Omit<AuditedResource, 'ty
   return { type, id, name, orgId, partnerId };
 }
 
-type AuditedChange = [
+export type AuditedChange = [
   caller: AuditedCaller,
   action: AuditAction,
   resource: AuditedResource,
@@ -40,7 +45,6 @@ type AuditedChange = [
   result?: AuditResult,
   errorMessage?: string,
 ];
-type AuditMessage = Extract<OutgoingMessage, { stream: 'audit' }>;
 
 /** Sends audit entries to identity through the outbox of this service. @see docs/reference/audit.md */
 @Injectable()
@@ -58,7 +62,7 @@ export class AuditTrail {
   /** Returns the message of an entry, to be published with others by one statement; redacted and cut like any entry. */
   toMessage(
     ...[caller, action, resource, details = {}, result = 'success', errorMessage]: AuditedChange
-  ): AuditMessage {
+  ): OutgoingAuditEntry {
     const context = currentContext();
     const data: AuditEntry = {
       actor: { type: caller.actor.type, id: caller.actor.id, email: caller.actor.email ?? null },
@@ -81,6 +85,24 @@ export class AuditTrail {
     return { stream: 'audit', type: action, aggregateId, partnerId, orgId, actor: data.actor, data };
   }
 
+  /** Yields the messages of many entries: one for up to 50 entries of a partner, or 32 K characters. */
+  *toMessages(changes: Iterable<AuditedChange>): Generator<OutgoingAuditEntry | OutgoingAuditEntries> {
+    let set: OutgoingAuditEntry[] = [];
+    let length = 0;
+    for (const change of changes) {
+      const message = this.toMessage(...change);
+      const added = JSON.stringify(message.data).length;
+      const isFull = set.length === MAX_ENTRIES || length + added > MAX_ENTRIES_LENGTH;
+      if (set.length > 0 && (isFull || set[0]?.partnerId !== message.partnerId)) {
+        yield inOneMessage(set);
+        [set, length] = [[], 0];
+      }
+      set.push(message);
+      length += added;
+    }
+    if (set.length > 0) yield inOneMessage(set);
+  }
+
   /** Writes the entry by itself, with one statement: for denials, failures and reads, which change nothing. */
   async recordDirect(...entry: AuditedChange): Promise<void> {
     const callbacks: (() => void)[] = [];
@@ -91,6 +113,23 @@ export class AuditTrail {
     await this.outbox.publish(statement, this.toMessage(...entry));
     for (const callback of callbacks) callback();
   }
+}
+
+/** @param messages  at least one, all of the same partner */
+function inOneMessage(messages: readonly OutgoingAuditEntry[]): OutgoingAuditEntry | OutgoingAuditEntries {
+  const [first] = messages as [OutgoingAuditEntry];
+  if (messages.length === 1) return first;
+  const { stream, partnerId, actor } = first;
+  const entries = messages.map(({ orgId, data }) => ({ id: randomUUID(), orgId, ...data }));
+  return {
+    stream,
+    type: AUDIT_ENTRIES,
+    aggregateId: partnerId ?? 'platform',
+    partnerId,
+    orgId: null,
+    actor,
+    data: { entries },
+  };
 }
 
 const lineOf = (text: string | null | undefined, maxLength: number): string | null =>

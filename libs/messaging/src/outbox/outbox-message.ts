@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type AUDIT_ENTRIES,
   MAX_MESSAGE_BYTES,
   subjects,
   type Actor,
   type AuditAction,
+  type AuditEntries,
   type AuditEntry,
   type BroadcastMap,
   type Envelope,
@@ -38,6 +40,8 @@ export type OutgoingIntegrationEvent = MessagesOf<'internal', IntegrationEventMa
 /** Sent on core NATS to every replica that is connected; all other messages are stored in their stream. */
 export type OutgoingBroadcast = MessagesOf<'broadcast', BroadcastMap>;
 export type OutgoingAuditEntry = MessageFields & { stream: 'audit'; type: AuditAction; data: AuditEntry };
+/** Several entries of one partner. */
+export type OutgoingAuditEntries = MessageFields & { stream: 'audit'; type: typeof AUDIT_ENTRIES; data: AuditEntries };
 /**
  * A record of an export interface; `data` is the whole message, which gets the id of the outbox when it has no `messageId`.
  * @see docs/reference/events.md
@@ -50,7 +54,12 @@ export type OutgoingRecord = MessageFields & {
 
 /** A message written in the transaction of the change that it announces. */
 export type OutgoingMessage =
-  OutgoingEvent | OutgoingIntegrationEvent | OutgoingBroadcast | OutgoingAuditEntry | OutgoingRecord;
+  | OutgoingEvent
+  | OutgoingIntegrationEvent
+  | OutgoingBroadcast
+  | OutgoingAuditEntry
+  | OutgoingAuditEntries
+  | OutgoingRecord;
 
 /** A row of the outbox, with its payload ready to send. */
 export interface EncodedMessage {
