@@ -31,6 +31,7 @@ const ORGANIZATIONS = internal(
   'organization.created',
   'organization.updated',
   'organization.deleted',
+  'organizations.changed',
   'organization.erased',
 );
 

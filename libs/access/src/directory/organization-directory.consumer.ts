@@ -14,4 +14,9 @@ export class OrganizationDirectoryConsumer {
   ): Promise<void> {
     return this.directory.receive(event);
   }
+
+  @OnIntegrationEvent('organizations.changed')
+  onOrganizationsChanged(event: IntegrationEvent<'organizations.changed'>): Promise<void> {
+    return this.directory.receiveSet(event);
+  }
 }

@@ -105,6 +105,13 @@ const publish = (organization: OrganizationState, named = organization) =>
       data: organization,
     }),
   );
+const publishSet = (organizations: unknown) =>
+  provisioning.get(WorkerDatabase).transaction((tx) =>
+    provisioning.get(Outbox).publish(tx, {
+      ...{ stream: 'internal', type: 'organizations.changed', aggregateId: first.partnerId },
+      ...{ partnerId: first.partnerId, orgId: null, data: { organizations: organizations as OrganizationState[] } },
+    }),
+  );
 const stored = async (orgId: string) => {
   const rows = await worker.query<{ name: string; version: string }>(
     'select name, version from organization_directory where org_id = $1',
@@ -145,6 +152,21 @@ describe('OrganizationDirectory', () => {
     await publish({ ...organization, version: 4, name: 'Four' });
     await publish({ ...organization, version: 6, name: 'Six' });
     await eventually(async () => expect(await stored(organization.orgId)).toEqual(['Six v6']));
+  });
+
+  it('stores the states of an event of several organizations, and ignores older versions', async () => {
+    const known = own({ version: 3, name: 'Three' });
+    await publish(known);
+    await eventually(async () => expect(await stored(known.orgId)).toEqual(['Three v3']));
+    const others = Array.from({ length: 99 }, (_, n) => own({ name: `Imported ${n}` }));
+    await publishSet([...others, { ...known, version: 2, name: 'Two' }]);
+    await eventually(async () => {
+      for (const [n, { orgId }] of others.entries()) expect(await stored(orgId)).toEqual([`Imported ${n} v1`]);
+    });
+    expect(await stored(known.orgId)).toEqual(['Three v3']);
+    const before = asked;
+    expect(await directory.find(others[0].orgId)).toEqual(others[0]);
+    expect(asked).toBe(before);
   });
 
   it('reads an outdated organization from the owner before its event arrives', async () => {
@@ -192,6 +214,37 @@ describe('a change that cannot be applied', () => {
     expect((await directory.find(organization.orgId))?.status).toBe('suspended');
     expect(asked).toBe(before + 1);
     expect(await statusOf(organization.orgId)).toBe('suspended');
+  });
+
+  it('marks the organization of an event of several, and applies the others', async () => {
+    const [broken, fine] = [own(), own()];
+    for (const each of [broken, fine]) await publish(each);
+    await eventually(async () => expect(await statusOf(fine.orgId)).toBe('active'));
+    await eventually(async () => expect(await statusOf(broken.orgId)).toBe('active'));
+    const counted = await unreadable();
+    own({ ...broken, status: 'suspended', version: 2 });
+    const suspended = own({ ...fine, status: 'suspended', version: 2 });
+    await publishSet([{ ...broken, version: 2, status: 'open' }, suspended]);
+    await eventually(async () => expect(await statusOf(fine.orgId)).toBe('suspended'));
+    await eventually(async () => expect(await unreadable()).toBe(counted + 1));
+    expect(await statusOf(broken.orgId)).toBe('unknown');
+    expect((await directory.find(broken.orgId))?.status).toBe('suspended');
+  });
+
+  it.each<[string, unknown]>([
+    ['no list', 'x'],
+    ['a state without an id', [{ status: 'suspended' }]],
+  ])('compares all organizations with the owner when an event does not name its own (%s)', async (_, organizations) => {
+    const organization = own();
+    await publish(organization);
+    await eventually(async () => expect(await statusOf(organization.orgId)).toBe('active'));
+    own({ ...organization, status: 'suspended', version: 2 });
+    const counted = await unreadable();
+    await publishSet(organizations);
+    await eventually(async () => expect(await unreadable()).toBe(counted + 1));
+    expect((await directory.find(organization.orgId))?.status).toBe('suspended');
+    await directory.reconcile();
+    await directory.reconcile();
   });
 
   it('throws UnavailableError while the organization is marked and the owner does not respond', async () => {

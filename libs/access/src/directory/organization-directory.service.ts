@@ -9,7 +9,15 @@ import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js
 import { type DirectoryOrganization, isLive, readOrganization } from './directory-organization.js';
 import { DirectoryTools } from './directory-tools.service.js';
 import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
+import { isUuid } from './read-state.js';
 import { TenantDirectory } from './tenant-directory.service.js';
+
+const EFFECT = 'organization-directory';
+
+function readId(data: unknown): string | null {
+  const { orgId } = Object(data) as Record<string, unknown>;
+  return isUuid(orgId) ? orgId : null;
+}
 
 /** Looks up the partner and the status of organizations, which provisioning owns. @see TenantDirectory */
 @Injectable()
@@ -66,7 +74,20 @@ export class OrganizationDirectory {
 
   /** Applies an event of provisioning. @throws MessageRejected */
   receive(event: Envelope): Promise<void> {
-    return this.directory.receive(event, event.orgId, 'organization-directory');
+    return this.directory.receive(event, [{ named: event.orgId, data: event.data }], EFFECT);
+  }
+
+  /**
+   * Applies an event with the states of several organizations. When it does not say of which, any of them may have
+   * changed: the table is trusted again after a reconciliation only.
+   * @throws MessageRejected
+   */
+  async receiveSet(event: Envelope): Promise<void> {
+    const { organizations } = event.data as { organizations?: unknown };
+    const states: unknown[] = Array.isArray(organizations) ? organizations : [null];
+    const changes = states.map((data) => ({ named: readId(data), data }));
+    if (changes.some(({ named }) => named === null)) this.distrust();
+    await this.directory.receive(event, changes, EFFECT);
   }
 
   /** Reads these organizations from their owner on next use. */

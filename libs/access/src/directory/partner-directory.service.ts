@@ -55,7 +55,7 @@ export class PartnerDirectory {
 
   /** Applies an event of identity. @throws MessageRejected */
   receive(event: Envelope): Promise<void> {
-    return this.directory.receive(event, event.partnerId, 'partner-directory');
+    return this.directory.receive(event, [{ named: event.partnerId, data: event.data }], 'partner-directory');
   }
 
   /** Reads these partners from identity on next use. */

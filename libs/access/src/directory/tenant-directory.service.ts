@@ -21,6 +21,13 @@ export interface OwnerPage {
   next: string | null;
 }
 
+/** The state of a tenant in an event, as it was received. */
+export interface TenantChange {
+  /** The id of the tenant as far as the event names it; null when it does not. */
+  named: string | null;
+  data: unknown;
+}
+
 /** Differences between the kinds of tenants. */
 export interface DirectoryParts<Entry extends { status: string }> {
   name: DirectoryName;
@@ -105,24 +112,27 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
 
   /**
    * Applies an event. A tenant whose change cannot be applied is marked and refused until it is read from its owner.
-   * @throws MessageRejected  for a change that cannot be read
+   * @param changes  the states in the event, each with the id that names its tenant
+   * @throws MessageRejected  for a change that cannot be read; the others are applied
    */
-  async receive(event: Envelope, named: string | null, effect: string): Promise<void> {
-    const state = this.parts.read(event.data);
-    const version = Number.isSafeInteger(event.aggregateVersion) ? event.aggregateVersion : null;
-    if (state === null) {
+  async receive(event: Envelope, changes: readonly TenantChange[], effect: string): Promise<void> {
+    const states = changes.map(({ named, data }) => ({ named, state: this.readState(data) }));
+    const unreadable = states.filter(({ state }) => state === null);
+    const entries = states.map(({ state }) => state).filter((entry) => entry !== null);
+    for (const { named } of unreadable) {
       await this.refuse({ id: named ?? '', version: null }, 'the state of the tenant cannot be read');
-      throw new MessageRejected('the state of the tenant cannot be read');
     }
-    this.reportMalformed(state);
     try {
-      await this.tools.inbox.once(event, (tx) => this.apply(tx, [state.entry]), effect);
+      await this.tools.inbox.once(event, (tx) => this.apply(tx, entries), effect);
     } catch (error) {
       if (!(error instanceof UnavailableError)) {
-        await this.refuse({ id: this.parts.idOf(state.entry), version }, 'the change cannot be stored');
+        for (const entry of entries) {
+          await this.refuse({ id: this.parts.idOf(entry), version: entry.version }, 'the change cannot be stored');
+        }
       }
       throw error;
     }
+    if (unreadable.length > 0) throw new MessageRejected('the state of the tenant cannot be read');
   }
 
   /** Marks tenants whose change was broadcast: the table may be older than the owner's state. */

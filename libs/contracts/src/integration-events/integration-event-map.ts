@@ -1,6 +1,6 @@
 import type { Envelope } from '../envelope.js';
 import type { ServiceName } from '../services.js';
-import type { OrganizationErased, OrganizationState } from './organization.events.js';
+import type { OrganizationErased, OrganizationsChanged, OrganizationState } from './organization.events.js';
 import type { PartnerState } from './partner.events.js';
 import type { OrganizationSecurityState } from './security-policy.events.js';
 import type { SiteState } from './site.events.js';
@@ -14,6 +14,7 @@ export interface IntegrationEventMap {
   'organization.created': OrganizationState;
   'organization.updated': OrganizationState;
   'organization.deleted': OrganizationState;
+  'organizations.changed': OrganizationsChanged;
   'organization.erased': OrganizationErased;
   'organization.security_policy_updated': OrganizationSecurityState;
   'site.deleted': SiteState;
@@ -33,6 +34,7 @@ export const INTEGRATION_EVENT_PUBLISHERS = {
   'organization.created': 'provisioning',
   'organization.updated': 'provisioning',
   'organization.deleted': 'provisioning',
+  'organizations.changed': 'provisioning',
   'organization.erased': 'provisioning',
   'organization.security_policy_updated': 'identity',
   'site.deleted': 'provisioning',
