@@ -4,7 +4,14 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import pg from 'pg';
 import request from 'supertest';
-import { subjects, type Envelope, type PartnerState, type RpcContract } from '@rmm/contracts';
+import {
+  AUDIT_ENTRIES,
+  subjects,
+  type AuditEntries,
+  type Envelope,
+  type PartnerState,
+  type RpcContract,
+} from '@rmm/contracts';
 import { ensureStreams } from '@rmm/messaging';
 import { migratedBy } from '@rmm/persistence/testing';
 import { startFromEnvironment } from '@rmm/service-kit';
@@ -26,7 +33,7 @@ export interface PartnerCaps {
 
 /** The service on private stores, with fakes of identity and credentials on the same NATS. */
 export class ProvisioningTestApp {
-  /** Every domain event, integration event and audit entry that was published. */
+  /** Every domain event, integration event and audit entry that was published; entries of one message one by one. */
   readonly received: Envelope[] = [];
 
   private constructor(
@@ -41,7 +48,7 @@ export class ProvisioningTestApp {
   ) {
     for (const subject of ['rmm.events.>', 'rmm.internal.provisioning.>', 'rmm.audit.>']) {
       identity.link.connection.subscribe(subject, {
-        callback: (_, message) => void this.received.push(message.json<Envelope>()),
+        callback: (_, message) => void this.received.push(...withEntries(message.json<Envelope>())),
       });
     }
   }
@@ -191,6 +198,15 @@ export class ProvisioningTestApp {
       return found;
     });
   }
+}
+
+/** Returns an envelope for each audit entry of a message of several, as if each had its own message. */
+function withEntries(envelope: Envelope): Envelope[] {
+  if (envelope.type !== AUDIT_ENTRIES) return [envelope];
+  const { entries } = envelope.data as AuditEntries;
+  return entries.map(({ id, orgId, ...data }) => {
+    return { ...envelope, id, orgId, type: data.action, aggregateId: data.resourceId ?? envelope.aggregateId, data };
+  });
 }
 
 let addresses = 0;

@@ -5,11 +5,11 @@ import type { OutgoingMessage } from '@rmm/messaging';
 /** Returns the broadcast on which every replica drops the cached tokens of agents. */
 export const agentsChanged = (
   data: AgentChanged,
-  { partnerId, orgId }: { partnerId: string; orgId: string },
+  { partnerId, orgId }: { partnerId: string; orgId: string | null },
 ): OutgoingMessage => ({
   stream: 'broadcast',
   type: 'agent.changed',
-  aggregateId: data.deviceIds[0] ?? orgId,
+  aggregateId: data.deviceIds[0] ?? orgId ?? partnerId,
   partnerId,
   orgId,
   data,

@@ -1,5 +1,7 @@
+import { AUDIT_ENTRIES, subjects, type AuditEntries, type Envelope, type OrganizationsChanged } from '@rmm/contracts';
 import { Databases, IDEMPOTENCY_LIMITS, PurgeIdempotencyRecordsJob, TenantTransaction } from '@rmm/persistence';
 import { RedisConnections } from '@rmm/service-kit';
+import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 
 const customers = (count: number, from = 1) =>
@@ -9,6 +11,8 @@ const customers = (count: number, from = 1) =>
     site: 'Main Office',
     timezone: 'Europe/Berlin',
   }));
+
+const idOf = ({ orgId }: { orgId: string | null }) => orgId;
 
 /** Counts the statements of tenant transactions, those that write messages apart. */
 async function statementsOf(work: () => Promise<unknown>): Promise<{ messages: number; others: number }> {
@@ -90,9 +94,14 @@ describe('/orgs/import', () => {
     expect(new Set(after.rows.map((row) => row.xmin))).toEqual(new Set(before.rows.map((row) => row.xmin)));
 
     const ours = (envelope: { orgId: string | null }) => envelope.orgId === first.organizationId;
-    expect((await testApp.waitForMessage('organization.created', ours)).data).toMatchObject({
-      name: 'Customer 1',
-      version: 1,
+    const event = await testApp.waitForMessage('organization.created', ours);
+    expect(event).toMatchObject({ aggregateVersion: 1, data: { name: 'Customer 1', slug: 'customer-1' } });
+    const ofPartner = (envelope: { partnerId: string | null }) => envelope.partnerId === partnerId;
+    const { data } = await testApp.waitForMessage('organizations.changed', ofPartner);
+    expect((data as OrganizationsChanged).organizations).toHaveLength(100);
+    expect((data as OrganizationsChanged).organizations).toContainEqual({
+      ...{ orgId: first.organizationId, partnerId, name: 'Customer 1', slug: 'customer-1' },
+      ...{ status: 'active', deleted: false, version: 1 },
     });
     await testApp.waitForMessage('site.created', ours);
     expect((await testApp.waitForMessage('organization.create', ours)).data).toMatchObject({
@@ -112,9 +121,43 @@ describe('/orgs/import', () => {
     expect(many.others).toBe(few.others);
     expect(many.others).toBeLessThanOrEqual(13);
     expect(few.messages).toBe(1);
-    // 4,000 messages, in each statement as many as 96 K characters hold, at most 250
-    expect(many.messages).toBeLessThanOrEqual(40);
-    expect(many.messages).toBeGreaterThanOrEqual(16);
+    // As many messages in each statement as 96 K characters hold, at most 250.
+    expect(many.messages).toBeLessThanOrEqual(25);
+    expect(many.messages).toBeGreaterThanOrEqual(8);
+  });
+
+  it('publishes an event for each organization and site, but states and audit entries in sets', async () => {
+    const { client, partnerId } = await freshPartner({ maxOrganizations: 5_000 });
+    const sizes = { states: [] as number[], entries: [] as number[] };
+    const { connection } = testApp.identity.link;
+    const subscription = connection.subscribe('rmm.internal.provisioning.>', {
+      callback: (_, message) => {
+        const { type, data, ...envelope } = message.json<Envelope>();
+        if (envelope.partnerId !== partnerId) return;
+        if (type === 'organizations.changed') sizes.states.push((data as OrganizationsChanged).organizations.length);
+      },
+    });
+    const audited = connection.subscribe(subjects.audit('provisioning'), {
+      callback: (_, message) => {
+        const { type, data, ...envelope } = message.json<Envelope>();
+        if (envelope.partnerId !== partnerId || type !== AUDIT_ENTRIES) return;
+        sizes.entries.push((data as AuditEntries).entries.length);
+      },
+    });
+    const { imported } = (await client.post('/orgs/import', { rows: customers(1_000) }).expect(200)).body;
+    const sum = (counts: number[]) => counts.reduce((total, count) => total + count, 0);
+    await eventually(() => expect([sum(sizes.states), sum(sizes.entries)]).toEqual([1_000, 1_000]));
+    expect(sizes.states).toEqual(Array(10).fill(100));
+    expect(sizes.entries).toEqual(Array(20).fill(50));
+    const published = (type: string) =>
+      new Set(testApp.received.filter((each) => each.type === type && each.partnerId === partnerId).map(idOf));
+    const ids = new Set(imported.map(({ organizationId }: { organizationId: string }) => organizationId));
+    await eventually(() => {
+      for (const type of ['organization.created', 'site.created', 'organization.create']) {
+        expect([type, published(type)]).toEqual([type, ids]);
+      }
+    });
+    for (const each of [subscription, audited]) each.unsubscribe();
   });
 
   it('fills the cap exactly when two imports race', async () => {

@@ -6,6 +6,11 @@ import type { Organization } from './organization.entity.js';
 export const STATE_PROPERTIES = ['id', 'partnerId', 'name', 'slug', 'status', 'deletedAt', 'version'] as const;
 export type OrganizationStateRow = Pick<Organization, (typeof STATE_PROPERTIES)[number]>;
 
+type OrganizationChange = 'organization.created' | 'organization.updated' | 'organization.deleted';
+
+/** Organizations of one integration event. */
+const MAX_CHANGED = 100;
+
 export const toOrganizationState = (row: OrganizationStateRow): OrganizationState => ({
   orgId: row.id,
   partnerId: row.partnerId,
@@ -17,30 +22,48 @@ export const toOrganizationState = (row: OrganizationStateRow): OrganizationStat
 });
 
 /** Returns the integration event for every service that stores a directory of organizations. */
-export function organizationEvent(
-  type: 'organization.created' | 'organization.updated' | 'organization.deleted',
-  row: OrganizationStateRow,
-  actor?: Actor,
-): OutgoingMessage {
+export function organizationEvent(type: OrganizationChange, row: OrganizationStateRow, actor?: Actor): OutgoingMessage {
   const data = toOrganizationState(row);
   const { orgId, partnerId, version } = data;
   return { stream: 'internal', type, aggregateId: orgId, aggregateVersion: version, partnerId, orgId, actor, data };
 }
 
-/** Returns the integration event of a change by a caller, and the event that webhooks get. */
-export function organizationEvents(
-  type: 'organization.created' | 'organization.updated' | 'organization.deleted',
+/** Yields the integration events of an import or its undo, one for each 100 organizations. */
+export function* organizationsChanged(rows: readonly OrganizationStateRow[], actor: Actor): Generator<OutgoingMessage> {
+  for (let from = 0; from < rows.length; from += MAX_CHANGED) {
+    const organizations = rows.slice(from, from + MAX_CHANGED).map(toOrganizationState);
+    const [{ partnerId }] = organizations as [OrganizationState];
+    const data = { organizations };
+    yield {
+      stream: 'internal',
+      type: 'organizations.changed',
+      aggregateId: partnerId,
+      partnerId,
+      orgId: null,
+      actor,
+      data,
+    };
+  }
+}
+
+/** Returns the event of a change that webhooks get. */
+export function organizationEventOfWebhooks(
+  type: OrganizationChange,
   row: OrganizationStateRow,
   actor?: Actor,
-): OutgoingMessage[] {
+): OutgoingMessage {
   const { id: organizationId, partnerId, name, slug, status } = row;
   const data = { organizationId, name, slug, status };
   const aggregate = { aggregateId: organizationId, aggregateVersion: Number(row.version) };
-  return [
-    organizationEvent(type, row, actor),
-    { stream: 'events', type, ...aggregate, partnerId, orgId: organizationId, actor, data },
-  ];
+  return { stream: 'events', type, ...aggregate, partnerId, orgId: organizationId, actor, data };
 }
+
+/** Returns the integration event of a change by a caller, and the event that webhooks get. */
+export const organizationEvents = (
+  type: OrganizationChange,
+  row: OrganizationStateRow,
+  actor?: Actor,
+): OutgoingMessage[] => [organizationEvent(type, row, actor), organizationEventOfWebhooks(type, row, actor)];
 
 /** Returns the broadcast that drops cached access of members and keys after a change of status, deletion or restoration. */
 export const organizationAccessChanged = ({
@@ -55,4 +78,14 @@ export const organizationAccessChanged = ({
   partnerId,
   orgId: id,
   data: { orgIds: [id], reason: `organization is ${deletedAt === null ? status : 'deleted'}` },
+});
+
+/** Returns the broadcast that drops cached access of members and keys of organizations of one partner. */
+export const organizationsAccessChanged = (partnerId: string, orgIds: string[], reason: string): OutgoingMessage => ({
+  stream: 'broadcast',
+  type: 'access.changed',
+  aggregateId: partnerId,
+  partnerId,
+  orgId: null,
+  data: { orgIds, reason },
 });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Envelope } from '@rmm/contracts';
 import { UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../../test/provisioning-test-app.js';
@@ -236,11 +237,16 @@ describe('POST /imports/:id/undo', () => {
   });
 
   it('publishes the deletion of a removed organization and writes it to the audit trail', async () => {
-    const { client } = await freshPartner();
+    const { client, partnerId } = await freshPartner();
     const { runId, imported: items } = await imported(client, 'organizations', [{ organization: 'Acme' }]);
     await undo(client, runId);
     const ours = ({ orgId }: { orgId: string | null }) => orgId === items[0].organizationId;
-    expect((await testApp.waitForMessage('organization.deleted', ours)).data).toMatchObject({ deleted: true });
+    expect((await testApp.waitForMessage('organization.deleted', ours)).data).toMatchObject({ name: 'Acme' });
+    const ofPartner = (each: { partnerId: string | null }) => each.partnerId === partnerId;
+    const isDeletion = (each: Envelope) => ofPartner(each) && JSON.stringify(each.data).includes('"deleted":true');
+    expect((await testApp.waitForMessage('organizations.changed', isDeletion)).data).toMatchObject({
+      organizations: [{ orgId: items[0].organizationId, deleted: true, version: 2 }],
+    });
     expect((await testApp.waitForMessage('organization.delete', ours)).data).toMatchObject({
       details: { source: 'import_undo', runId },
     });

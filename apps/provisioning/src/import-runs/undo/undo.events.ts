@@ -1,8 +1,12 @@
 import type { Caller } from '@rmm/access';
 import type { AuditAction } from '@rmm/contracts';
-import type { AuditedResource, AuditTrail, OutgoingMessage } from '@rmm/messaging';
+import type { AuditedChange, AuditedResource, AuditTrail, OutgoingMessage } from '@rmm/messaging';
 import { agentsChanged } from '../../devices/device.events.js';
-import { organizationAccessChanged, organizationEvents } from '../../organizations/organization.events.js';
+import {
+  organizationEventOfWebhooks,
+  organizationsAccessChanged,
+  organizationsChanged,
+} from '../../organizations/organization.events.js';
 import { siteEvents } from '../../sites/site.events.js';
 import type { JournalScope } from '../journal/import-change.js';
 import type { UndoPlan } from './undo-plan.types.js';
@@ -10,29 +14,44 @@ import type { UndoneRows } from './undo.repository.js';
 
 /** Yields the messages of an undo: an event and an audit entry for each organization, site and link, one entry with the numbers of contacts. */
 export function* undoMessages(
-  audit: Pick<AuditTrail, 'toMessage'>,
+  audit: Pick<AuditTrail, 'toMessages'>,
   caller: Caller,
-  { runId, partnerId }: JournalScope,
+  scope: JournalScope,
   plan: UndoPlan,
   written: UndoneRows,
   orgOfContact: ReadonlyMap<string, string>,
 ): Generator<OutgoingMessage> {
   const { actor } = caller;
-  const entry = (action: AuditAction, resource: AuditedResource, details: Record<string, unknown> = {}) =>
-    audit.toMessage(caller, action, { ...resource, partnerId }, { source: 'import_undo', runId, ...details });
-  for (const row of written.organizations) {
-    yield* organizationEvents('organization.deleted', row, actor);
-    yield organizationAccessChanged(row);
-    yield agentsChanged({ deviceIds: [], orgIds: [row.id] }, { orgId: row.id, partnerId });
-    const { id, name, slug } = row;
+  const { partnerId } = scope;
+  yield* organizationsChanged(written.organizations, actor);
+  if (written.organizations.length > 0) {
+    const orgIds = written.organizations.map(({ id }) => id);
+    yield organizationsAccessChanged(partnerId, orgIds, 'the import of the organizations is undone');
+    yield agentsChanged({ deviceIds: [], orgIds }, { partnerId, orgId: null });
+  }
+  for (const row of written.organizations) yield organizationEventOfWebhooks('organization.deleted', row, actor);
+  for (const row of written.removedSites) yield* siteEvents('site.deleted', row, actor);
+  for (const row of written.restoredSites) yield* siteEvents('site.updated', row, actor);
+  yield* audit.toMessages(auditedChanges(caller, scope, plan, written, orgOfContact));
+}
+
+function* auditedChanges(
+  caller: Caller,
+  { runId, partnerId }: JournalScope,
+  plan: UndoPlan,
+  written: UndoneRows,
+  orgOfContact: ReadonlyMap<string, string>,
+): Generator<AuditedChange> {
+  const entry = (
+    action: AuditAction,
+    resource: AuditedResource,
+    details: Record<string, unknown> = {},
+  ): AuditedChange => [caller, action, { ...resource, partnerId }, { source: 'import_undo', runId, ...details }];
+  for (const { id, name, slug } of written.organizations) {
     yield entry('organization.delete', { type: 'organization', id, name, orgId: id }, { slug });
   }
-  for (const { id, name, orgId, ...row } of written.removedSites) {
-    yield* siteEvents('site.deleted', { id, name, orgId, ...row }, actor);
-    yield entry('site.delete', { type: 'site', id, name, orgId });
-  }
-  for (const { id, name, orgId, ...row } of written.restoredSites) {
-    yield* siteEvents('site.updated', { id, name, orgId, ...row }, actor);
+  for (const { id, name, orgId } of written.removedSites) yield entry('site.delete', { type: 'site', id, name, orgId });
+  for (const { id, name, orgId } of written.restoredSites) {
     yield entry('site.update', { type: 'site', id, name, orgId });
   }
   const removed = new Set(plan.removedOrganizations);
