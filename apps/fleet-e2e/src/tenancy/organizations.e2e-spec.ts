@@ -2,6 +2,7 @@ import {
   connectToFleet,
   inviteAndAccept,
   createOrganization,
+  eventually,
   partnerWithMfa,
   registerPartner,
   signInAdmin,
@@ -16,6 +17,18 @@ const rows = (count: number, name = 'Customer') =>
     externalId: `${name}-${index + 1}`,
     timezone: 'Europe/Vienna',
   }));
+
+/** Returns the names of the audited customers, sorted by their numbers. */
+async function auditedNames(client: ApiClient, action: string): Promise<string[]> {
+  const names: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page = must(await client.get(`/audit-logs?action=${action}&limit=100&cursor=${cursor}`), 200);
+    names.push(...(page.data as { resourceName: string }[]).map(({ resourceName }) => resourceName));
+    cursor = page.pagination.nextCursor as string | null;
+  }
+  const customers = names.filter((name) => name.startsWith('Customer '));
+  return customers.sort((a, b) => a.localeCompare(b, 'en', { numeric: true }));
+}
 
 describe('organizations', () => {
   const fleet = connectToFleet();
@@ -77,6 +90,25 @@ describe('organizations', () => {
     const again = must(await client.post('/orgs/import', { rows: rows(100) }), 200);
     expect(again.imported).toEqual([]);
     expect(again.skipped).toHaveLength(100);
+  });
+
+  it('have an audit entry each when they are imported and undone, and every service refuses them after the undo', async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const { imported, runId } = must(await client.post('/orgs/import', { rows: rows(120) }), 200);
+    const orgId = imported[60].organizationId as string;
+    const reads = [`/webhooks?orgId=${orgId}`, `/api-keys?orgId=${orgId}`, `/orgs/sites?orgId=${orgId}`];
+    for (const path of reads) must(await client.get(path), 200);
+    const names = rows(120).map(({ organization }) => organization);
+    await eventually(async () => expect(await auditedNames(client, 'organization.create')).toEqual(names));
+
+    must(await client.post(`/imports/${runId}/undo`), 202);
+    await eventually(async () => {
+      const { state, undo } = must(await client.get(`/imports/${runId}`), 200);
+      expect([state, undo]).toMatchObject(['undone', { restored: 120, kept: 0 }]);
+    });
+    await eventually(async () => expect(await auditedNames(client, 'organization.delete')).toEqual(names));
+    for (const path of reads) expect([path, (await client.get(path)).status]).toEqual([path, 403]);
+    expect(must(await client.get('/audit-logs/verify'), 200).data).toMatchObject({ verified: true, firstBreak: null });
   });
 
   it('need MFA for an import, and reject 1,001 rows and a row without a name', async () => {
