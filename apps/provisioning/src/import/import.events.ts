@@ -1,7 +1,7 @@
 import type { Caller } from '@rmm/access';
 import type { AuditAction } from '@rmm/contracts';
 import type { AuditedChange, AuditedResource, AuditTrail, OutgoingMessage } from '@rmm/messaging';
-import { organizationEventOfWebhooks, organizationsChanged } from '../organizations/organization.events.js';
+import { organizationDomainEvent, organizationsChanged } from '../organizations/organization.events.js';
 import { siteEvents } from '../sites/site.events.js';
 import type { ImportTarget, WrittenRows } from './import.repository.js';
 
@@ -22,8 +22,8 @@ export function* importMessages(
 ): Generator<OutgoingMessage> {
   const { actor } = scope.caller;
   yield* organizationsChanged([...written.organizations, ...written.reactivated], actor);
-  for (const row of written.organizations) yield organizationEventOfWebhooks('organization.created', row, actor);
-  for (const row of written.reactivated) yield organizationEventOfWebhooks('organization.updated', row, actor);
+  for (const row of written.organizations) yield organizationDomainEvent('organization.created', row, actor);
+  for (const row of written.reactivated) yield organizationDomainEvent('organization.updated', row, actor);
   for (const row of written.newSites) yield* siteEvents('site.created', row, actor);
   for (const row of written.patchedSites) yield* siteEvents('site.updated', row, actor);
   yield* audit.toMessages(auditedChanges(scope, written));

@@ -46,8 +46,8 @@ export function* organizationsChanged(rows: readonly OrganizationStateRow[], act
   }
 }
 
-/** Returns the event of a change that webhooks get. */
-export function organizationEventOfWebhooks(
+/** Returns the domain event of a change, which webhooks get. */
+export function organizationDomainEvent(
   type: OrganizationChange,
   row: OrganizationStateRow,
   actor?: Actor,
@@ -58,12 +58,12 @@ export function organizationEventOfWebhooks(
   return { stream: 'events', type, ...aggregate, partnerId, orgId: organizationId, actor, data };
 }
 
-/** Returns the integration event of a change by a caller, and the event that webhooks get. */
+/** Returns the integration event and the domain event of a change by a caller. */
 export const organizationEvents = (
   type: OrganizationChange,
   row: OrganizationStateRow,
   actor?: Actor,
-): OutgoingMessage[] => [organizationEvent(type, row, actor), organizationEventOfWebhooks(type, row, actor)];
+): OutgoingMessage[] => [organizationEvent(type, row, actor), organizationDomainEvent(type, row, actor)];
 
 /** Returns the broadcast that drops cached access of members and keys after a change of status, deletion or restoration. */
 export const organizationAccessChanged = ({

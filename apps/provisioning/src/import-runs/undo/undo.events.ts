@@ -3,7 +3,7 @@ import type { AuditAction } from '@rmm/contracts';
 import type { AuditedChange, AuditedResource, AuditTrail, OutgoingMessage } from '@rmm/messaging';
 import { agentsChanged } from '../../devices/device.events.js';
 import {
-  organizationEventOfWebhooks,
+  organizationDomainEvent,
   organizationsAccessChanged,
   organizationsChanged,
 } from '../../organizations/organization.events.js';
@@ -12,7 +12,7 @@ import type { JournalScope } from '../journal/import-change.js';
 import type { UndoPlan } from './undo-plan.types.js';
 import type { UndoneRows } from './undo.repository.js';
 
-/** Yields the messages of an undo: an event and an audit entry for each organization, site and link, one entry with the numbers of contacts. */
+/** Yields the messages of an undo: an event for each organization and site, and for all of them those that other services need. */
 export function* undoMessages(
   audit: Pick<AuditTrail, 'toMessages'>,
   caller: Caller,
@@ -29,12 +29,13 @@ export function* undoMessages(
     yield organizationsAccessChanged(partnerId, orgIds, 'the import of the organizations is undone');
     yield agentsChanged({ deviceIds: [], orgIds }, { partnerId, orgId: null });
   }
-  for (const row of written.organizations) yield organizationEventOfWebhooks('organization.deleted', row, actor);
+  for (const row of written.organizations) yield organizationDomainEvent('organization.deleted', row, actor);
   for (const row of written.removedSites) yield* siteEvents('site.deleted', row, actor);
   for (const row of written.restoredSites) yield* siteEvents('site.updated', row, actor);
   yield* audit.toMessages(auditedChanges(caller, scope, plan, written, orgOfContact));
 }
 
+/** Yields an audit entry for each organization, site and link, and one for the contacts of each organization. */
 function* auditedChanges(
   caller: Caller,
   { runId, partnerId }: JournalScope,
