@@ -104,7 +104,7 @@ export function blocks() {
   );
   // The type of a message, or of the parameter with which its message is built.
   const published = textOf(publishers, () => true);
-  const unpublished = eventTypes.filter((type) => !new RegExp(`(?:type:|\\|) '${type}'`).test(published));
+  const unpublished = eventTypes.filter((type) => !new RegExp(`(?:type:|[=|]) '${type}'`).test(published));
   return [
     ['keys.md', 'api-key-scopes', scopeTable(scopesOf('API_KEY_SCOPES'), ['AcceptsApiKey'], files)],
     ['keys.md', 'partner-scopes', scopeTable(scopesOf('PARTNER_SCOPES'), ['PartnerKey'], files)],
