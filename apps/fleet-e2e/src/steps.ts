@@ -7,6 +7,26 @@ export function must(response: ApiResponse, status: number): ApiResponse['body']
   return response.body;
 }
 
+/**
+ * Reads all records of a list by its cursor.
+ * @param path  of the list, with its query
+ */
+export async function readAll<T>(client: ApiClient, path: string): Promise<T[]> {
+  const records: T[] = [];
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { data, pagination } = must(await client.get(`${path}&cursor=${encodeURIComponent(cursor)}`), 200);
+    records.push(...(data as T[]));
+    cursor = pagination.nextCursor as string | null;
+  }
+  return records;
+}
+
+/** Returns the names of the resources of all audit entries with that action, newest first. */
+export async function auditedNames(client: ApiClient, action: string): Promise<string[]> {
+  const entries = await readAll<{ resourceName: string | null }>(client, `/audit-logs?action=${action}&limit=100`);
+  return entries.map(({ resourceName }) => resourceName ?? '');
+}
+
 /** Creates an enrollment key of an organization. */
 export async function enrollmentKey(client: ApiClient, orgId: string, more: object = {}): Promise<string> {
   const body = must(await client.post('/enrollment-keys', { orgId, name: 'Roll-out', ...more }), 201);

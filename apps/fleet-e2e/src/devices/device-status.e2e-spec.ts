@@ -7,7 +7,7 @@ import {
   partnerWithMfa,
   WebhookReceiver,
 } from '@rmm/testing';
-import { createWebhook, enrollmentKey, must } from '../steps.js';
+import { createWebhook, enrollmentKey, must, readAll } from '../steps.js';
 
 /** The fleet of the specs runs with DEVICE_OFFLINE_AFTER_SECONDS=60; a sweep runs every 5 seconds. */
 const OFFLINE_WITHIN_MS = 90_000;
@@ -64,14 +64,8 @@ describe('a device', () => {
       await sendHeartbeat({ metrics: { cpuPercent: n } });
       deviceIds.push(deviceId);
     }
-    const seen: { id: string; metrics: unknown }[] = [];
-    let cursor: string | null = '';
-    while (cursor !== null) {
-      const path = `/devices?orgId=${orgId}&cursor=${cursor}&limit=2&sort=hostname&include=metrics`;
-      const page = must(await client.get(path), 200);
-      seen.push(...(page.data as typeof seen));
-      cursor = page.pagination.nextCursor as string | null;
-    }
+    const path = `/devices?orgId=${orgId}&limit=2&sort=hostname&include=metrics`;
+    const seen = await readAll<{ id: string; metrics: unknown }>(client, path);
     expect(seen.map(({ id }) => id).sort()).toEqual(deviceIds.toSorted());
     expect(seen.every(({ metrics }) => metrics !== null)).toBe(true);
     const plain = must(await client.get(`/devices?orgId=${orgId}`), 200).data as typeof seen;

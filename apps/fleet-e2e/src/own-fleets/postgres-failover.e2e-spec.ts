@@ -1,12 +1,12 @@
 import { connect, type NatsConnection } from 'nats';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
-import { createOrganization, eventually, partnerWithMfa, type ApiClient } from '@rmm/testing';
+import { createOrganization, eventually, partnerWithMfa } from '@rmm/testing';
 import { createApiKey } from '../credentials/machines.js';
 import { natsServerOf } from '../nats-server.js';
 import { CountingReceivers } from '../outages/counting-receivers.js';
 import { publishEvent } from '../outages/event-publisher.js';
-import { createWebhook, must } from '../steps.js';
+import { auditedNames, createWebhook, must, readAll } from '../steps.js';
 import { eventsFor } from '../webhooks/webhook-tenants.js';
 import { ChangeLoad } from './change-load.js';
 import { OwnFleet } from './own-fleet.js';
@@ -135,7 +135,8 @@ describe.each(Object.entries(FAULTS))('a fleet whose primary PostgreSQL %s', (fa
     expect([...refused].filter(([, status]) => status !== 503 && status !== 'connection')).toEqual([]);
     const names = await Promise.all(keys.map(async ({ id }) => must(await client.get(`/api-keys/${id}`), 200).name));
     expect(names).toEqual(renaming.map((each) => each.names.findLast((name) => stored.includes(name))));
-    const listed = await namesOf(client, '/orgs/organizations?', 'name');
+    const organizations = await readAll<{ name: string }>(client, '/orgs/organizations?limit=100');
+    const listed = organizations.map(({ name }) => name);
     expect(listed.filter((name) => name.startsWith('Customer ')).sort()).toEqual([...customers].sort());
     const outsideOfFault = receivers.doubled.filter(
       ({ firstAt }) => firstAt < faultAt - WRITTEN_AFTER_MS || firstAt > readyAt,
@@ -147,18 +148,3 @@ describe.each(Object.entries(FAULTS))('a fleet whose primary PostgreSQL %s', (fa
 
 const pidsOf = ({ services }: OwnFleet['handle']) =>
   services.map(({ name, instances }) => [name, ...instances.map(({ pid }) => pid)]);
-
-const auditedNames = (client: ApiClient, action: string) =>
-  namesOf(client, `/audit-logs?action=${action}&`, 'resourceName');
-
-/** Reads one field of all records of a list. @param path  with the start of a query */
-async function namesOf(client: ApiClient, path: string, field: string): Promise<string[]> {
-  const names: string[] = [];
-  let cursor = '';
-  do {
-    const { data, pagination } = must(await client.get(`${path}limit=100&cursor=${cursor}`), 200);
-    names.push(...(data as Record<string, string>[]).map((record) => record[field] ?? ''));
-    cursor = (pagination.nextCursor as string | null) ?? '';
-  } while (cursor);
-  return names;
-}
