@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { KeyRing } from '@rmm/secrets';
+import { hashKey, KeyRing } from '@rmm/secrets';
 import { RedisConnections, UnavailableError } from '@rmm/service-kit';
 import { IdentityTestApp, type IdentityReplica } from '../../test/identity-test-app.js';
 import { MfaStateRepository, type PendingLogin, type SetupOwner, type TotpSetup } from './mfa-state.repository.js';
@@ -44,8 +44,21 @@ describe('MfaStateRepository', () => {
 
   it('ends a pending login for one of concurrent callers', async () => {
     const token = await state.createPendingLogin(pending());
-    expect(await firstOf(() => state.consumePendingLogin(token))).toBe(1);
+    expect(await firstOf(async () => (await state.consumePendingLogin(token)) !== null)).toBe(1);
     expect(await state.findPendingLogin(token)).toBeNull();
+  });
+
+  it('restores a pending login for the time that it had left', async () => {
+    const login = pending();
+    const token = await state.createPendingLogin(login);
+    const key = `rmm:identity:mfa-login:{${hashKey(token).toString('hex')}}`;
+    await redis.shared.expire(key, 100);
+    const secondsLeft = (await state.consumePendingLogin(token)) ?? 0;
+    expect(secondsLeft).toBeGreaterThan(0);
+    expect(secondsLeft).toBeLessThanOrEqual(100);
+    await state.restorePendingLogin(token, login, secondsLeft);
+    expect(await state.findPendingLogin(token)).toEqual(login);
+    expect(await redis.shared.ttl(key)).toBeLessThanOrEqual(secondsLeft);
   });
 
   it('seals a setup for its session and replaces an earlier one', async () => {

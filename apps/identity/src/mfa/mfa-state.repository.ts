@@ -65,8 +65,17 @@ export class MfaStateRepository {
     return stored === null ? null : (JSON.parse(stored) as PendingLogin);
   }
 
-  consumePendingLogin(token: string): Promise<boolean> {
-    return this.consume(loginKeyOf(token));
+  /** Uses a temporary token up. @returns the seconds that it would have been valid for; null for all but one caller */
+  async consumePendingLogin(token: string): Promise<number | null> {
+    const key = loginKeyOf(token);
+    const replies = await this.run(() => this.redis.shared.multi().ttl(key).del(key).exec());
+    const [[, secondsLeft], [, deleted]] = replies as [[unknown, number], [unknown, number]];
+    return deleted === 1 ? Math.max(secondsLeft, 1) : null;
+  }
+
+  /** Makes a temporary token valid again whose login was not completed. */
+  async restorePendingLogin(token: string, login: PendingLogin, secondsLeft: number): Promise<void> {
+    await this.set(loginKeyOf(token), JSON.stringify(login), secondsLeft);
   }
 
   /** Stores a setup for ten minutes. A second one in the same session replaces the first. */

@@ -10,6 +10,7 @@ import {
   withStatus,
 } from '../../test/identity-test-app.js';
 import { claimsOf, registerProtectedPartner, sessionOf } from '../../test/users.js';
+import { MfaCodesService } from './mfa-codes.service.js';
 
 describe('MfaVerificationService', () => {
   let testApp: IdentityTestApp;
@@ -76,6 +77,21 @@ describe('MfaVerificationService', () => {
     const winner = withStatus(responses, 200);
     const me = await identity.get('/auth/me', { bearer: sessionOf(winner).bearer });
     expect(me.body.user.recoveryCodesLeft).toBe(9);
+  });
+
+  it('keeps the temporary token when its recovery code was used by another login meanwhile', async () => {
+    const user = await enrolled();
+    const [first, second] = await Promise.all([login(user.email), login(user.email)]);
+    const [code = '', other = ''] = user.recoveryCodes;
+    expectStatus(await verify(first.body.tempToken as string, code), 200);
+    const check = jest
+      .spyOn(identity.app.get(MfaCodesService, { strict: false }), 'verifyRecoveryCode')
+      .mockResolvedValueOnce(true);
+    const { tempToken } = second.body as { tempToken: string };
+    expect(await verify(tempToken, code)).toMatchObject({ status: 400, body: { code: 'mfa_code_invalid' } });
+    check.mockRestore();
+    expectStatus(await verify(tempToken, other), 200);
+    expect((await verify(tempToken, other)).status).toBe(401);
   });
 
   it('accepts a recovery code once for twenty concurrent logins', async () => {

@@ -5,7 +5,7 @@ import { RateLimitedError } from '@rmm/service-kit';
 import { selfCaller } from '../audit/actors.js';
 import { sameMembership } from '../members/membership.js';
 import { MembershipsService } from '../members/memberships.service.js';
-import { LoginSessionsService, type FinishedLogin } from '../sessions/login-sessions.service.js';
+import { LoginSessionsService, type FinishedLogin, type StartedLogin } from '../sessions/login-sessions.service.js';
 import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import type { SessionUser } from '../sessions/sessions.service.js';
 import { tenantIsActive, type MfaMethod, type User, type UserMembership } from '../users/user.js';
@@ -88,19 +88,31 @@ export class MfaVerificationService {
     return this.refuseSession(user);
   }
 
-  /** Creates the session; of concurrent calls with a temporary token one succeeds. @throws MfaSessionInvalid 401 */
-  async complete({ tempToken, pending, user }: ResumedLogin, { factor, use }: ProvenFactor): Promise<FinishedLogin> {
-    if (!(await this.state.consumePendingLogin(tempToken))) return this.refuseSession(user);
-    const started = await this.worker.transaction(async (tx) => {
+  /**
+   * Creates the session; of concurrent calls with a temporary token one succeeds. The token stays valid when no session
+   * was created, as for a recovery code that another login has just used.
+   * @throws MfaSessionInvalid 401; MfaCodeInvalid 400
+   */
+  async complete({ tempToken, pending, user }: ResumedLogin, proven: ProvenFactor): Promise<FinishedLogin> {
+    const secondsLeft = await this.state.consumePendingLogin(tempToken);
+    if (secondsLeft === null) return this.refuseSession(user);
+    const started = await this.startSession(pending, proven).catch(async (error: unknown) => {
+      await this.state.restorePendingLogin(tempToken, pending, secondsLeft).catch(() => undefined);
+      throw error;
+    });
+    const login = await this.logins.finish(started);
+    await this.codes.clearAttempts(user.id);
+    return login;
+  }
+
+  private startSession(pending: PendingLogin, { factor, use }: ProvenFactor): Promise<StartedLogin> {
+    return this.worker.transaction(async (tx) => {
       const owner = await this.enterMembership(tx, pending);
       await use?.(tx, owner);
       const { sso } = pending;
       const begun = sso ? ({ method: 'sso', sso } as const) : ({ method: 'password', passwordProven: true } as const);
       return this.logins.start(tx, owner.user, owner.membership, { ...begun, mfa: true, factor, factorProven: true });
     });
-    const login = await this.logins.finish(started);
-    await this.codes.clearAttempts(user.id);
-    return login;
   }
 
   /** Records the audit entry of a wrong code. @throws MfaCodeInvalid */
