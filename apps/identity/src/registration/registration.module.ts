@@ -1,4 +1,4 @@
-import { Module } from '@nestjs/common';
+import { type MiddlewareConsumer, Module, type NestModule, RequestMethod } from '@nestjs/common';
 import { MailModule } from '../mail/mail.module.js';
 import { MembersRepositoryModule } from '../members/members-repository.module.js';
 import { PartnersModule } from '../partners/partners.module.js';
@@ -8,6 +8,7 @@ import { UsersModule } from '../users/users.module.js';
 import { EmailVerificationService } from './email-verification.service.js';
 import { RegistrationCleanupJob } from './registration-cleanup.job.js';
 import { RegistrationCompletionService } from './registration-completion.service.js';
+import { RegistrationEnabledMiddleware } from './registration-enabled.middleware.js';
 import { RegistrationController } from './registration.controller.js';
 import { RegistrationsRepository } from './registrations.repository.js';
 import { RegistrationsService } from './registrations.service.js';
@@ -25,4 +26,9 @@ import { RegistrationsService } from './registrations.service.js';
   ],
   exports: [EmailVerificationService, RegistrationsRepository, RegistrationsService],
 })
-export class RegistrationModule {}
+export class RegistrationModule implements NestModule {
+  configure(consumer: MiddlewareConsumer): void {
+    const route = { path: 'auth/register-partner', method: RequestMethod.POST };
+    consumer.apply(RegistrationEnabledMiddleware).forRoutes(route);
+  }
+}

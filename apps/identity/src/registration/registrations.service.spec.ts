@@ -194,12 +194,14 @@ describe('a registration', () => {
     });
   });
 
-  it('returns 404 without ENABLE_REGISTRATION', async () => {
+  it('returns 404 without ENABLE_REGISTRATION, also to a malformed form', async () => {
     const closed = await testApp.startReplica({ ENABLE_REGISTRATION: 'false' });
-    expect(await closed.post('/auth/register-partner', form(freshEmail()))).toMatchObject({
-      status: 404,
-      body: { code: 'not_found' },
-    });
+    for (const body of [form(freshEmail()), {}]) {
+      expect(await closed.post('/auth/register-partner', body)).toMatchObject({
+        status: 404,
+        body: { code: 'not_found' },
+      });
+    }
     expect((await closed.get('/config')).body.registration).toEqual({ enabled: false });
   });
 
