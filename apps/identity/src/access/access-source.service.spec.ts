@@ -73,6 +73,8 @@ describe('AccessSourceService', () => {
       [user.userId],
     );
     expect(row).toEqual({ open: true });
+    const inFuture = expect.any(Number);
+    expect(await source.resolve(request)).toMatchObject({ mfaDeadline: inFuture, mfaEnrollmentRequired: false });
   });
 
   it('returns the grants of a user in an organization, and whether the account is active', async () => {

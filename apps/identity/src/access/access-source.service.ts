@@ -141,6 +141,7 @@ export class AccessSourceService implements AccessSource {
       permissions: access.permissions,
       hasFactor: access.hasFactor,
       mfaEnrollmentRequired: mfa.enrollmentRequired,
+      mfaDeadline: mfa.deadline?.getTime() ?? null,
       mfaGraceDue: mfa.opensGrace,
       allowedMfaMethods: mfa.allowedMethods,
       ipAllowlist: access.partnerSecurity?.ipAllowlist ?? [],

@@ -60,6 +60,7 @@ beforeEach(() => {
     snapshots,
     new TenantStatusCheck({ find } as unknown as OrganizationDirectory, CONFIG),
     denials,
+    clock,
   );
 });
 
@@ -266,10 +267,10 @@ describe("the partner's address list", () => {
 });
 
 describe('the MFA enrollment check', () => {
-  const requireded = { mfaEnrollmentRequired: true, hasFactor: false, allowedMfaMethods: ['totp', 'passkey'] };
+  const overdue = { mfaEnrollmentRequired: true, hasFactor: false, allowedMfaMethods: ['totp', 'passkey'] };
 
   it('returns 428 with the enrollment URL and methods', async () => {
-    known = snapshot(requireded);
+    known = snapshot(overdue);
     await expect(refusal()).resolves.toEqual({
       code: 'mfa_enrollment_required',
       status: 428,
@@ -278,11 +279,21 @@ describe('the MFA enrollment check', () => {
   });
 
   it('is skipped on routes with skipMfaEnrollment and for users with a factor', async () => {
-    known = snapshot(requireded);
+    known = snapshot(overdue);
     await expect(authenticate({ constraints: { skipMfaEnrollment: true } })).resolves.toBeDefined();
     snapshots.flush();
-    known = snapshot({ ...requireded, hasFactor: true });
+    known = snapshot({ ...overdue, hasFactor: true });
     await expect(authenticate()).resolves.toBeDefined();
+  });
+
+  it('begins with the end of the enrollment window, although the snapshot is cached', async () => {
+    known = snapshot({ hasFactor: false, mfaDeadline: clock.nowMs() + 5_000 });
+    await expect(authenticate()).resolves.toBeDefined();
+    clock.advance(4_999);
+    await expect(authenticate()).resolves.toBeDefined();
+    known = null;
+    clock.advance(1);
+    await expect(refusal()).resolves.toMatchObject({ code: 'mfa_enrollment_required' });
   });
 });
 

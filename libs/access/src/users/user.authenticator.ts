@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EVERYTHING, hasPermission, isPermission, type ApiKeyScope, type Permission } from '@rmm/permissions';
+import { Clock } from '@rmm/service-kit';
 import { cidrsContain } from '@rmm/validation';
 import {
   ApiKeyNotAcceptedHere,
@@ -49,6 +50,7 @@ export class UserAuthenticator {
     private readonly snapshots: AccessSnapshots,
     private readonly tenantStatus: TenantStatusCheck,
     private readonly denials: DenialAuditService,
+    private readonly clock: Clock,
   ) {}
 
   /**
@@ -76,7 +78,7 @@ export class UserAuthenticator {
     if (checking) await checking;
     this.assertAddressAllowed(request, entry, caller);
     if (!constraints.skipMfaEnrollment) {
-      assertMfaEnrolled(entry);
+      assertMfaEnrolled(entry, this.clock.nowMs());
       if (entry.snapshot.mfaGraceDue && !READ_METHODS.has(request.method ?? '')) await this.openMfaGrace(entry);
     }
     assertConstraints(caller, required, constraints);
@@ -121,10 +123,10 @@ function isSessionValid({ snapshot }: AccessEntry, { aep, mep, iat }: AccessToke
   return snapshot.passwordChangedAt === null || iat >= Math.floor(snapshot.passwordChangedAt);
 }
 
-function assertMfaEnrolled({ snapshot }: AccessEntry): void {
-  if (snapshot.mfaEnrollmentRequired && !snapshot.hasFactor) {
-    throw new MfaEnrollmentRequired(snapshot.allowedMfaMethods);
-  }
+/** An enrollment window may end while the snapshot is cached. */
+function assertMfaEnrolled({ snapshot }: AccessEntry, nowMs: number): void {
+  const isOverdue = snapshot.mfaEnrollmentRequired || nowMs >= (snapshot.mfaDeadline ?? Infinity);
+  if (isOverdue && !snapshot.hasFactor) throw new MfaEnrollmentRequired(snapshot.allowedMfaMethods);
 }
 
 /** Needs no look-up, so it runs before the handler and its look-ups. */

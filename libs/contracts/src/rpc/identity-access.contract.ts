@@ -35,6 +35,8 @@ export interface AccessSnapshot {
   hasFactor: boolean;
   /** True when the user must enroll a factor first; other requests are answered with 428. */
   mfaEnrollmentRequired: boolean;
+  /** Unix milliseconds from which the user must enroll a factor, while the enrollment window is open. */
+  mfaDeadline?: number | null;
   /** True when the enrollment window opens with the first mutating request. */
   mfaGraceDue?: boolean;
   allowedMfaMethods: string[];
