@@ -88,13 +88,13 @@ export async function listAcceptedAfter(calls: readonly TenantCall[], withinMs: 
   return late.filter((name) => name !== null);
 }
 
-/** Publishes an integration event as identity does, whatever its data. */
+/** Publishes an integration event as identity does, whatever its data. @returns the id of the event */
 export async function publishPartnerEvent(
   fleet: FleetHandle,
   partnerId: string,
   data: object,
   schemaVersion = 1,
-): Promise<void> {
+): Promise<string> {
   const connection = await connect(natsServerOf(fleet));
   try {
     const id = randomUUID();
@@ -114,6 +114,7 @@ export async function publishPartnerEvent(
     await connection.jetstream().publish('rmm.internal.identity.partner.updated', JSON.stringify(envelope), {
       headers: sent,
     });
+    return id;
   } finally {
     await connection.close();
   }

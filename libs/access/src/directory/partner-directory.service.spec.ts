@@ -73,7 +73,7 @@ describe('PartnerDirectory', () => {
     owned.set(partner.partnerId, partner);
     return partner;
   }
-  const publish = (partner: PartnerState) =>
+  const publish = (data: PartnerState, partner = data) =>
     identity.get(WorkerDatabase).transaction((tx) =>
       identity.get(Outbox).publish(tx, {
         stream: 'internal',
@@ -82,7 +82,7 @@ describe('PartnerDirectory', () => {
         aggregateVersion: partner.version,
         partnerId: partner.partnerId,
         orgId: null,
-        data: partner,
+        data,
       }),
     );
   const stored = async (id: string) => {
@@ -134,6 +134,25 @@ describe('PartnerDirectory', () => {
       expect(await stored(partner.partnerId)).toEqual({ status: 'suspended', organizations: 0, devices: 0, ttl: 1 }),
     );
     refusal.mockRestore();
+  });
+
+  it.each<[string, object]>([
+    ['an unknown status', { status: 'open' }],
+    ['a status that is no text', { status: { toString: 'active' } }],
+    ['no version', { version: 'x' }],
+  ])('marks the partner of an event with %s, counts it and reads identity next', async (_, broken) => {
+    const partner = own();
+    await publish(partner);
+    await eventually(async () => expect(await stored(partner.partnerId)).toMatchObject({ status: 'active' }));
+    const before = await count('rmm_directory_unreadable_total');
+    const current = own({ ...partner, status: 'suspended', version: 2 });
+    await publish({ ...current, ...broken } as PartnerState, current);
+    await eventually(async () => expect(await count('rmm_directory_unreadable_total')).toBe(before + 1));
+    expect(await stored(partner.partnerId)).toMatchObject({ status: 'unknown' });
+    isDown = true;
+    await expect(directory.find(partner.partnerId)).rejects.toBeInstanceOf(UnavailableError);
+    isDown = false;
+    expect((await directory.find(partner.partnerId))?.status).toBe('suspended');
   });
 
   it('marks the partner when its status cannot be stored, and reads it from identity next', async () => {
