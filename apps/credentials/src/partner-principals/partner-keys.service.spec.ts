@@ -124,7 +124,15 @@ describe('PartnerKeysService', () => {
     });
   });
 
-  it('leaves one working key after two concurrent rotations', async () => {
+  it('leaves one working key after twenty concurrent rotations', async () => {
+    const { id } = await buildPrincipal(owner);
+    const { keyId } = await issueKey(owner, id);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => rotate(owner, id, keyId)));
+    expect(responses.map(outcome).sort()).toEqual(['200', ...Array<string>(19).fill('409 revoked')]);
+    expect((await keysOf(id)).filter(({ status }) => status === 'active')).toHaveLength(1);
+  });
+
+  it('leaves one working key after rotations that wait for the same rows', async () => {
     const { id } = await buildPrincipal(owner);
     const { keyId } = await issueKey(owner, id);
     const rotations = Array.from({ length: 4 }, () => rotate(owner, id, keyId));
