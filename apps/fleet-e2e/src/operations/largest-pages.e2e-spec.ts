@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   connectToFleet,
   createOrganization,
@@ -21,6 +22,7 @@ describe('the largest pages', () => {
   let orgId: string;
   let deviceId: string;
   let webhookId: string;
+  const runId = randomUUID();
 
   beforeAll(async () => {
     partner = await partnerWithMfa(fleet);
@@ -57,13 +59,20 @@ describe('the largest pages', () => {
        INSERT INTO webhook_dispatcher.event_body (event_id, created_at, partner_id, org_id, body)
          SELECT d.event_id, d.created_at, d.partner_id, d.org_id, json_build_object('text', text)::text
          FROM webhook_dispatcher.delivery d JOIN ${large(20, 1_000_000 - 100)} ON d.event_id = 'large-' || n
-         WHERE d.webhook_id = '${webhookId}'`,
+         WHERE d.webhook_id = '${webhookId}';
+       INSERT INTO provisioning.import_run (id, partner_id, kind, source, state, columns, mapping)
+         SELECT '${runId}', '${partner.partnerId}', 'organizations', 'file', 'ready', jsonb_agg('c' || n), '{}'
+         FROM generate_series(1, 90) n;
+       INSERT INTO provisioning.import_run_row (run_id, partner_id, index, line, cells)
+         SELECT '${runId}', '${partner.partnerId}', n, n, (SELECT jsonb_agg(text) FROM generate_series(1, 90))
+         FROM ${large(30, 10_000)}`,
     );
   }
 
   it.each([
     ['devices', 'provisioning', () => '/devices?limit=1000&include=customFields,hardware,metrics'],
     ['organizations', 'provisioning', () => '/orgs/organizations?limit=100'],
+    ['rows of an import', 'provisioning', () => `/imports/${runId}/rows?limit=200`],
     ['deliveries', 'webhook-dispatcher', () => `/webhooks/${webhookId}/deliveries?limit=100`],
   ])('of %s for 20 callers at once leave the process below 400 MB', async (_what, service, pathOf) => {
     const port = fleet.services.find(({ name }) => name === service)?.instances[0]?.port;
@@ -74,7 +83,8 @@ describe('the largest pages', () => {
       const pages = Promise.all(clients.map((client) => client.get(pathOf())));
       peak = Math.max(peak, await readMetric(port, 'process_resident_memory_bytes'));
       for (const page of await pages) {
-        expect(must(page, 200).pagination).toMatchObject({ truncated: true });
+        const { truncated, nextCursor } = must(page, 200).pagination;
+        expect(truncated === true || typeof nextCursor === 'string').toBe(true);
         sizes.push(JSON.stringify(page.body).length);
       }
       peak = Math.max(peak, await readMetric(port, 'process_resident_memory_bytes'));

@@ -41,9 +41,10 @@ export class ImportRunContentsService {
     const binding = { caller, list: 'import-rows', filters: { id, annotation, result, refused } };
     const after = cursor ? Number(this.cursors.decode(cursor, binding, 'index')[0]) : -1;
     const filter = { annotation, result, isRefused: refused };
-    const found = await this.rows.listInOrder(caller, scopeOf(run), { ...filter, after, limit: limit + 1 });
+    const request = { ...filter, after, limit: limit + 1 };
+    const { rows: found, truncated } = await this.rows.listInOrder(caller, scopeOf(run), request);
     const page = found.slice(0, limit);
-    const last = found.length > limit ? page.at(-1) : undefined;
+    const last = truncated || found.length > limit ? page.at(-1) : undefined;
     const nextCursor = last ? this.cursors.encode([String(last.index)], binding, 'index') : null;
     return { data: page.map((row) => toRowDto(run, row)), pagination: { limit, nextCursor } };
   }
@@ -81,13 +82,14 @@ export class ImportRunContentsService {
   private async *errorLines(caller: Caller, run: ImportRun, columns: readonly string[]): AsyncGenerator<string[]> {
     yield [...columns, 'import_line', 'error_code', 'error'];
     for (let after = -1; ;) {
-      const page = await this.rows.listInOrder(caller, scopeOf(run), { after, limit: ERROR_PAGE, isRefused: true });
-      for (const { cells, line, code, annotation, reason } of page) {
+      const request = { after, limit: ERROR_PAGE, isRefused: true };
+      const { rows } = await this.rows.listInOrder(caller, scopeOf(run), request);
+      for (const { cells, line, code, annotation, reason } of rows) {
         const padded = columns.map((_, at) => cells[at] ?? '');
         yield [...padded, String(line), code ?? annotation ?? '', reason ?? ''];
       }
-      const last = page.at(-1);
-      if (!last || page.length < ERROR_PAGE) return;
+      const last = rows.at(-1);
+      if (!last) return;
       after = last.index;
     }
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
-import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import { limitBytes, takeBudgetColumns, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import type { JournalScope } from './journal/import-change.js';
 
 export interface StagedRow {
@@ -80,6 +80,16 @@ const SETTLE = `
     FROM jsonb_to_recordset(:rows::jsonb) AS n(index int, result text, code text, reason text, "orgId" uuid)
    WHERE ${OF_CHUNK}`;
 
+const LIST_IN_ORDER = limitBytes(
+  `SELECT ${ROW}, r.org_id AS "orgId", r.match_name AS "matchName", r.result, r.code FROM import_run_row r
+    WHERE ${OF_RUN} AND r.index > :after AND (:annotation::text IS NULL OR r.annotation = :annotation)
+      AND (:result::text IS NULL OR r.result = :result)
+      AND (NOT :isRefused::boolean OR r.result = 'failed'
+           OR (r.result IS NULL AND r.annotation IN ('invalid', 'conflict', 'org-not-found')))
+    ORDER BY r.index LIMIT :limit`,
+  { columns: ['cells'] },
+);
+
 const REFUSE_INVALID = `
   UPDATE import_run_row r SET result = 'failed', code = 'invalid-row'
    WHERE ${OF_RUN} AND r.position IS NULL AND r.result IS NULL RETURNING 1 AS one`;
@@ -144,22 +154,15 @@ export class ImportRunRowsRepository {
     );
   }
 
-  /** Returns the next rows in the order of the file. */
-  listInOrder(
+  /** Returns the next rows in the order of the file: at most `limit`, and about 1 MB. Empty after the last one. */
+  async listInOrder(
     caller: Caller,
     { runId, partnerId }: JournalScope,
     { after, limit, annotation, result, isRefused = false }: RowFilter & { after: number; limit: number },
-  ): Promise<StoredRow[]> {
-    return this.tenants.read<StoredRow>(
-      caller,
-      `SELECT ${ROW}, r.org_id AS "orgId", r.match_name AS "matchName", r.result, r.code FROM import_run_row r
-        WHERE ${OF_RUN} AND r.index > :after AND (:annotation::text IS NULL OR r.annotation = :annotation)
-          AND (:result::text IS NULL OR r.result = :result)
-          AND (NOT :isRefused::boolean OR r.result = 'failed'
-               OR (r.result IS NULL AND r.annotation IN ('invalid', 'conflict', 'org-not-found')))
-        ORDER BY r.index LIMIT :limit`,
-      { runId, partnerId, after, limit, annotation, result, isRefused },
-    );
+  ): Promise<{ rows: StoredRow[]; truncated: boolean }> {
+    const params = { runId, partnerId, after, limit, annotation, result, isRefused };
+    const rows = await this.tenants.read<StoredRow>(caller, LIST_IN_ORDER, params);
+    return { rows, truncated: takeBudgetColumns(rows) };
   }
 }
 

@@ -146,7 +146,7 @@ describe('PartnerDirectory', () => {
     await eventually(async () => expect(await stored(partner.partnerId)).toMatchObject({ status: 'active' }));
     const before = await count('rmm_directory_unreadable_total');
     const current = own({ ...partner, status: 'suspended', version: 2 });
-    await publish({ ...current, ...broken } as PartnerState, current);
+    await publish({ ...current, ...broken }, current);
     await eventually(async () => expect(await count('rmm_directory_unreadable_total')).toBe(before + 1));
     expect(await stored(partner.partnerId)).toMatchObject({ status: 'unknown' });
     isDown = true;

@@ -6,8 +6,10 @@ export const FILE_LIMITS = {
   rows: 100_000,
   columns: 255,
   cellCharacters: 10_000,
-  /** One row of a CSV file, with its line breaks. */
+  /** One row, in a CSV file with its line breaks. */
   recordCharacters: 1_000_000,
+  /** All rows together. Many cells of an XLSX file may show one text, which the file has only once. */
+  characters: 50_000_000,
   /** Rows of one organization, which are imported in one transaction. */
   rowsPerOrganization: 5_000,
 } as const;

@@ -37,7 +37,7 @@ describe('AnnotateRowsService', () => {
       listChunk: (_: unknown, __: unknown, after: number) =>
         Promise.resolve(stored.filter(({ position }) => position !== null && position > after)),
       listInOrder: (_: unknown, __: unknown, { after }: { after: number }) =>
-        Promise.resolve(stored.filter(({ index }) => index > after).slice(0, 2)),
+        Promise.resolve({ rows: stored.filter(({ index }) => index > after).slice(0, 2), truncated: true }),
       reposition: (_: unknown, __: unknown, batch: typeof repositioned) =>
         Promise.resolve(void repositioned.push(...batch)),
       annotate: (_: unknown, __: unknown, batch: AnnotatedRow[]) => Promise.resolve(void annotated.push(...batch)),

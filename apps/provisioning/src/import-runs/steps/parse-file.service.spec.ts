@@ -1,3 +1,4 @@
+import ExcelJS from 'exceljs';
 import type { UserCaller } from '@rmm/access';
 import type { TenantDatabase } from '@rmm/persistence';
 import { FileRowsService } from '../file-rows.service.js';
@@ -12,7 +13,11 @@ describe('ParseFileService', () => {
   let isDeleted: boolean;
   let largestBatch: number;
 
-  function parse(text: string, changes: Partial<LeasedRun> = {}, fileRows = new FileRowsService()): Promise<boolean> {
+  function parse(
+    file: string | Buffer,
+    changes: Partial<LeasedRun> = {},
+    fileRows = new FileRowsService(),
+  ): Promise<boolean> {
     [stored, advances, isDeleted, largestBatch] = [[], [], false, 0];
     const tenants = {
       transaction: (_: unknown, work: (tx: object) => unknown) => work({}),
@@ -28,7 +33,7 @@ describe('ParseFileService', () => {
         return Promise.resolve();
       },
     } as unknown as ImportRunRowsRepository;
-    const bytes = Buffer.from(text);
+    const bytes = Buffer.from(file);
     const files = {
       read: async function* () {
         for (let at = 0; at < bytes.length; at += 65_536) yield bytes.subarray(at, at + 65_536);
@@ -68,6 +73,37 @@ describe('ParseFileService', () => {
       code: 'import_file_too_many_rows',
     });
     expect([stored.length, largestBatch]).toEqual([100_000, 1_000]);
+  });
+
+  /** Returns an XLSX file of rows whose cells all show one text of 10,000 characters. */
+  async function buildRepetitiveXlsx(rows: number, columns: number): Promise<Buffer> {
+    const workbook = new ExcelJS.Workbook();
+    const sheet = workbook.addWorksheet('Customers');
+    sheet.addRow(['organization']);
+    for (let n = 0; n < rows; n += 1) sheet.addRow(Array.from({ length: columns }, () => 'x'.repeat(10_000)));
+    return Buffer.from(await workbook.xlsx.writeBuffer());
+  }
+
+  it('ends a batch at two million characters', async () => {
+    const row = Array.from({ length: 90 }, () => 'x'.repeat(10_000)).join(',');
+    await parse(`organization\n${`${row}\n`.repeat(10)}`);
+    expect([stored.length, largestBatch]).toEqual([10, 3]);
+  });
+
+  it('refuses a row of more than a million characters, also in a small XLSX file', async () => {
+    const file = await buildRepetitiveXlsx(3, 101);
+    expect(file.length).toBeLessThan(20_000);
+    await expect(parse(file)).rejects.toMatchObject({
+      code: 'import_file_too_large',
+      message: 'Line 2 of the file has more than 1,000,000 characters',
+    });
+  });
+
+  it('refuses a small XLSX file whose cells show more than fifty million characters', async () => {
+    const file = await buildRepetitiveXlsx(56, 90);
+    expect(file.length).toBeLessThan(50_000);
+    await expect(parse(file)).rejects.toMatchObject({ code: 'import_file_too_large' });
+    expect([stored.length, largestBatch]).toEqual([54, 3]);
   });
 
   it('marks the rows beyond 5,000 of one organization, and a cell that is too long, as invalid', async () => {

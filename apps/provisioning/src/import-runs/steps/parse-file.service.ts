@@ -17,11 +17,25 @@ import { ImportRunsRepository, type LeasedRun } from '../import-runs.repository.
 import { RowPositions } from '../row-positions.js';
 
 const ROWS_PER_BATCH = 1_000;
+/** A batch ends with the row that reaches it. */
+const CHARACTERS_PER_BATCH = 2_000_000;
 
 /** The columns of a file and the fields they are read for. */
 interface FileColumns {
   columns: string[];
   mapping: ColumnMapping;
+}
+
+/** A row with cells that PostgreSQL can store, and the problem of those that it cannot. */
+interface StorableRow extends FileRow {
+  problem: string | null;
+  characters: number;
+}
+
+interface FileCounts {
+  total: number;
+  invalid: number;
+  characters: number;
 }
 
 /** Stores the rows of an uploaded file. When a process dies in between, another one reads the file from its start. */
@@ -47,18 +61,20 @@ export class ParseFileService {
       await this.runs.advance(tx, run, { total: 0 });
     });
     const positions = new RowPositions();
-    const counts = { total: 0, invalid: 0 };
+    const counts: FileCounts = { total: 0, invalid: 0, characters: 0 };
     let header: FileColumns | null = null;
-    let batch: FileRow[] = [];
+    let batch: StorableRow[] = [];
+    let charactersBefore = 0;
     for await (const row of await this.open(caller, run)) {
       if (header === null) {
         header = toColumns(run, row);
         continue;
       }
-      batch.push(row);
-      if (batch.length < ROWS_PER_BATCH) continue;
+      batch.push(countRow(counts, toStorableRow(row)));
+      const isFull = batch.length === ROWS_PER_BATCH || counts.characters - charactersBefore >= CHARACTERS_PER_BATCH;
+      if (!isFull) continue;
       await this.store(caller, run, header, batch, counts, positions);
-      batch = [];
+      [batch, charactersBefore] = [[], counts.characters];
     }
     if (header !== null) await this.store(caller, run, header, batch, counts, positions);
     if (header === null || counts.total === 0) throw new ImportRunFailed('import_file_empty', 'The file has no rows');
@@ -76,14 +92,14 @@ export class ParseFileService {
     caller: UserCaller,
     run: LeasedRun,
     header: FileColumns,
-    batch: readonly FileRow[],
-    counts: { total: number; invalid: number },
+    batch: readonly StorableRow[],
+    counts: FileCounts,
     positions: RowPositions,
   ): Promise<void> {
     if (counts.total + batch.length > FILE_LIMITS.rows) {
       throw new ImportRunFailed('import_file_too_many_rows', `A file has at most ${FILE_LIMITS.rows} rows`);
     }
-    const staged = batch.map(({ line, cells }, at) => ({ ...storable(cells), line, index: counts.total + at }));
+    const staged = batch.map(({ line, cells, problem }, at) => ({ line, cells, problem, index: counts.total + at }));
     const states = await this.fileRows.readStates({ ...run, ...header }, staged, positions);
     const rows = staged.map((row, at) => {
       const { position, annotation, reason } = states[at] ?? { position: null, annotation: null, reason: null };
@@ -105,7 +121,7 @@ export class ParseFileService {
     caller: UserCaller,
     run: LeasedRun,
     header: FileColumns,
-    { total, invalid }: { total: number; invalid: number },
+    { total, invalid }: FileCounts,
   ): Promise<boolean> {
     const canAnnotate = missingFields(run.kind, header.mapping).length === 0;
     const annotations: Record<string, number> = invalid > 0 ? { invalid } : {};
@@ -127,13 +143,30 @@ function toColumns({ kind, mapping: given }: LeasedRun, row: FileRow): FileColum
   throw new ImportRunFailed('import_column_unknown', `The file has no column "${missing}", which the mapping names`);
 }
 
-/** Returns cells that PostgreSQL can store, and the problem of those that it cannot. */
-function storable(cells: readonly string[]): { cells: string[]; problem: string | null } {
-  let problem: string | null = null;
+function toStorableRow({ line, cells }: FileRow): StorableRow {
+  let [characters, problem]: [number, string | null] = [0, null];
   const stored = cells.map((cell) => {
     const text = toStorable(cell.slice(0, FILE_LIMITS.cellCharacters));
     if (text !== cell) problem = 'A cell is too long or has characters that are not text';
+    characters += text.length;
     return text;
   });
-  return { cells: stored, problem };
+  return { line, cells: stored, problem, characters };
+}
+
+/** Adds the characters of a row to those before it. @throws ImportRunFailed */
+function countRow(counts: FileCounts, row: StorableRow): StorableRow {
+  counts.characters += row.characters;
+  if (row.characters > FILE_LIMITS.recordCharacters) {
+    const limit = FILE_LIMITS.recordCharacters.toLocaleString('en');
+    throw new ImportRunFailed(
+      'import_file_too_large',
+      `Line ${row.line} of the file has more than ${limit} characters`,
+    );
+  }
+  if (counts.characters > FILE_LIMITS.characters) {
+    const limit = FILE_LIMITS.characters.toLocaleString('en');
+    throw new ImportRunFailed('import_file_too_large', `The cells of a file have at most ${limit} characters`);
+  }
+  return row;
 }
