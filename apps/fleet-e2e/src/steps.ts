@@ -1,4 +1,4 @@
-import { eventually, type ApiResponse, type ApiClient } from '@rmm/testing';
+import { eventually, type ApiClient, type ApiResponse, type FleetHandle } from '@rmm/testing';
 
 /** Returns the body of a response. @throws Error  with status and body when the status is another one */
 export function must(response: ApiResponse, status: number): ApiResponse['body'] {
@@ -56,4 +56,12 @@ export async function readMetric(port: number | undefined, name: string): Promis
   const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1];
   if (value === undefined) throw new Error(`no metric ${name} on port ${port}`);
   return Number(value);
+}
+
+/** Adds up a metric over its labels and the replicas of a service; 0 while none has it. */
+export async function sumMetric({ services }: FleetHandle, service: string, name: string): Promise<number> {
+  const replicas = services.find((each) => each.name === service)?.instances ?? [];
+  const pages = replicas.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
+  const lines = (await Promise.all(pages)).join('\n').matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'));
+  return [...lines].reduce((sum, [, value]) => sum + Number(value), 0);
 }

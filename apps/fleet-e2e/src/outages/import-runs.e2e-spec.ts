@@ -1,5 +1,5 @@
 import { connectToFleet, eventually, partnerWithMfa, type ApiClient } from '@rmm/testing';
-import { must } from '../steps.js';
+import { must, readAll } from '../steps.js';
 import { killService, signalStore, untilReady } from './killing.js';
 
 jest.setTimeout(600_000);
@@ -39,10 +39,15 @@ describe('import runs', () => {
     );
   const uploaded = async (client: ApiClient, file: string, fields: Record<string, string> = {}) =>
     settled(client, must(await upload(client, file, fields), 202).id);
-  const namesOf = async (client: ApiClient): Promise<string[]> =>
-    must(await client.get('/orgs/organizations?sort=name&limit=100'), 200).data.map(
-      (each: { name: string }) => each.name,
-    );
+  const namesOf = async (client: ApiClient, list = 'organizations'): Promise<string[]> => {
+    const records = await readAll<{ name: string }>(client, `/orgs/${list}?sort=name&limit=100`);
+    return records.map(({ name }) => name);
+  };
+  /** Returns the names of all organizations and sites of a partner. */
+  const tenancyOf = async (client: ApiClient) => ({
+    organizations: await namesOf(client),
+    sites: await namesOf(client, 'sites'),
+  });
 
   it('import a CSV file from its upload to its undo, invisible to another tenant', async () => {
     const before = await namesOf(ours);
@@ -91,9 +96,10 @@ describe('import runs', () => {
     'continue in mid-commit after %s was killed, without a row lost or imported twice',
     async (_, kill) => {
       const { client } = await partnerWithMfa(fleet);
+      const before = await tenancyOf(client);
       const count = 4_000;
-      const sites = Array.from({ length: count }, (_, n) => `Customer ${n >> 1},Site ${n}\n`).join('');
-      const run = await uploaded(client, `organization,site\n${sites}`);
+      const rows = Array.from({ length: count }, (_, n) => `Customer ${n >> 1},Site ${n}\n`).join('');
+      const run = await uploaded(client, `organization,site\n${rows}`);
       expect(run.total).toBe(count);
       must(await client.post(`/imports/${run.id}/commit`, {}), 202);
       await eventually(async () => {
@@ -107,8 +113,49 @@ describe('import runs', () => {
       expect(done).toMatchObject({ state: expect.stringMatching(/^completed/), done: count });
       const refused = must(await client.get(`/imports/${run.id}/rows?result=failed&limit=1`), 200).data;
       expect(refused.every(({ code }: { code: string }) => code === 'organization-limit-reached')).toBe(true);
-      const organizations = await namesOf(client);
+      const { organizations, sites } = await tenancyOf(client);
       expect(new Set(organizations).size).toBe(organizations.length);
+      expect(sites).toHaveLength(before.sites.length + done.imported);
+      expect(organizations).toHaveLength(before.organizations.length + done.imported / 2);
     },
   );
+
+  it('continue in mid-undo after provisioning was killed, and restore the former state', async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const before = await tenancyOf(client);
+    const rows = Array.from({ length: 4_000 }, (_, n) => `Customer ${n >> 1},Site ${n}\n`).join('');
+    const { id } = await uploaded(client, `organization,site\n${rows}`);
+    must(await client.post(`/imports/${id}/commit`, {}), 202);
+    const { imported } = await settled(client, id);
+    must(await client.post(`/imports/${id}/undo`), 202);
+    await eventually(async () => {
+      const { body } = await client.get(`/imports/${id}`);
+      if (!(body.undo?.restored > 0)) throw new Error('nothing is restored yet');
+    });
+    for (const replica of [0, 1]) await killService('provisioning', replica);
+    await untilReady();
+    const undone = { restored: imported / 2, kept: 0 };
+    expect(await settled(client, id)).toMatchObject({ state: 'undone', undo: undone });
+    expect(await tenancyOf(client)).toEqual(before);
+  });
+
+  it('of JSON rows are all or nothing when provisioning is killed, and complete when repeated', async () => {
+    const { client } = await partnerWithMfa(fleet);
+    const before = await namesOf(client);
+    const rows = Array.from({ length: 1_000 }, (_, n) => ({ organization: `Customer ${n}`, externalId: `C-${n}` }));
+    const commit = () =>
+      client.send('POST', '/orgs/import', { rows }, { headers: { 'idempotency-key': 'repeated-after-a-kill' } });
+    const first = commit().catch(() => null);
+    for (const replica of [0, 1]) await killService('provisioning', replica);
+    await first;
+    await untilReady();
+    const stored = (await namesOf(client)).length - before.length;
+    const { imported, errors } = await eventually(async () => must(await commit(), 200), {
+      timeoutMs: 180_000,
+      everyMs: 1_000,
+    });
+    expect([0, imported.length]).toContain(stored);
+    expect(imported.length + errors.length).toBe(1_000);
+    expect(await namesOf(client)).toHaveLength(before.length + imported.length);
+  });
 });

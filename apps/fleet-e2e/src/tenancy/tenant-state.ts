@@ -88,13 +88,13 @@ export async function listAcceptedAfter(calls: readonly TenantCall[], withinMs: 
   return late.filter((name) => name !== null);
 }
 
-/** Publishes an integration event as identity does, whatever its data. @returns the id of the event */
+/** Publishes an integration event as identity does, whatever its data. */
 export async function publishPartnerEvent(
   fleet: FleetHandle,
   partnerId: string,
   data: object,
   schemaVersion = 1,
-): Promise<string> {
+): Promise<void> {
   const connection = await connect(natsServerOf(fleet));
   try {
     const id = randomUUID();
@@ -114,7 +114,6 @@ export async function publishPartnerEvent(
     await connection.jetstream().publish('rmm.internal.identity.partner.updated', JSON.stringify(envelope), {
       headers: sent,
     });
-    return id;
   } finally {
     await connection.close();
   }
