@@ -13,6 +13,8 @@ export interface FakeCompany {
   name: string;
   /** Further fields as the vendor names them. */
   fields?: Record<string, unknown>;
+  /** Fields of its main site, for vendors that list sites apart from companies. */
+  site?: Record<string, unknown>;
 }
 
 export interface FakePsaRequest {
@@ -44,6 +46,8 @@ export interface FakePsaDefects {
   pageSize?: number;
   /** Uses after which a token is refused. */
   tokenUses?: number;
+  /** Sites of each company besides the main one, for vendors that list sites apart from companies. */
+  branches?: number;
   /** The edition of a vendor with other paths. */
   otherEdition?: boolean;
   /** Replaces the links to next pages. */
