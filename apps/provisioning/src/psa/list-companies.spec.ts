@@ -173,7 +173,31 @@ describe('listCompanies', () => {
     });
   });
 
-  describe.each<FakeVendorName>(['autotask', 'zendesk'])('links of %s to next pages', (name) => {
+  it.each([10_000, 10_001, 10_100])(
+    'reads %d organizations of Zendesk, which pages 10,000 by number',
+    async (count) => {
+      Object.assign(PSA_LIMITS, { listed: 20_000 });
+      await start('zendesk', count);
+      const listed = await list({ linked: (id) => Number(id) < count });
+      expect(countsOf(listed)).toEqual([1, null, count]);
+      expect(listed.rows[0]?.externalId).toBe(String(count));
+    },
+  );
+
+  it('fails when Zendesk promises a page and sends no link to it', async () => {
+    await start('zendesk', 10_100);
+    fake.fault = (n) => (n === 2 ? { json: { organizations: [{ id: 1 }], meta: { has_more: true } } } : undefined);
+    await expect(list()).rejects.toThrow('sends no link');
+  });
+
+  describe.each<[FakeVendorName, number]>([
+    ['autotask', 300],
+    ['zendesk', 300],
+    ['zendesk', 10_100],
+  ])('links of %s to next pages, of %d companies', (name, count) => {
+    /** Requests before the one that may follow a link. */
+    const before = count > 10_000 ? 2 : 1;
+
     it.each<[string, (link: string) => string]>([
       ['another host', (link) => link.replace('127.0.0.1', '127.0.0.2')],
       ['another port', (link) => link.replace(/:\d+\//, ':9/')],
@@ -184,31 +208,33 @@ describe('listCompanies', () => {
       ['no scheme', () => '//evil.example/page'],
       ['a script', () => 'javascript:alert(1)'],
     ])('refuses %s', async (_what, nextLink) => {
-      await start(name, 300);
+      await start(name, count);
       fake.defects = { nextLink };
       await expect(list()).rejects.toBeInstanceOf(PsaRequestRefused);
-      expect(fake.requests).toHaveLength(1);
+      expect(fake.requests).toHaveLength(before);
     });
 
     it('fails on a link that leads back', async () => {
-      await start(name, 300);
-      fake.defects = { nextLink: (link) => link.replace(/page=\d+/, 'page=1') };
+      await start(name, count);
+      fake.defects = { nextLink: (link) => link.replace(/(page|page%5Bafter%5D)=\d+/, '$1=1') };
       await expect(list()).rejects.toThrow('repeats a page');
-      expect(fake.requests.length).toBeLessThanOrEqual(3);
+      expect(fake.requests.length).toBeLessThanOrEqual(before + 2);
     });
   });
 
-  it.each<FakeVendorName>(['connectwise', 'freshservice', 'syncro'])(
-    'fails when %s sends the same page again and again',
-    async (name) => {
-      await start(name, 300);
-      fake.fault = (_n, request) => {
-        request.query.set('page', '1');
-        return undefined;
-      };
-      await expect(list()).rejects.toThrow('repeats a page');
-    },
-  );
+  it.each<[FakeVendorName, string, string]>([
+    ['connectwise', 'page', '1'],
+    ['freshservice', 'page', '1'],
+    ['syncro', 'page', '1'],
+    ['halopsa', 'page_no', '1'],
+  ])('fails when %s sends the same page again and again', async (name, parameter, value) => {
+    await start(name, 300);
+    fake.fault = (_n, request) => {
+      if (request.path !== '/api/Site') request.query.set(parameter, value);
+      return undefined;
+    };
+    await expect(list()).rejects.toThrow('repeats a page');
+  });
 
   it('refuses a response that is larger than the limit', async () => {
     Object.assign(PSA_LIMITS, { responseBytes: 100_000 });

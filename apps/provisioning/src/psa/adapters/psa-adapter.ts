@@ -78,6 +78,26 @@ export function recordOf(value: unknown): RawRecord {
   return value;
 }
 
+/** Yields a page and those that it links to, on the stored origin only. @param nextOf  returns the link to the next page */
+export async function* linkedPages(
+  http: PsaHttp,
+  first: RawRecord,
+  list: string,
+  nextOf: (page: RawRecord) => unknown,
+): AsyncGenerator<readonly unknown[]> {
+  const seen = new Set<string>();
+  let page = first;
+  for (;;) {
+    yield listOf(page[list]);
+    const next = nextOf(page);
+    if (typeof next !== 'string' || next === '') return;
+    const address = http.link(next);
+    if (seen.has(address)) throw repeatedPage();
+    seen.add(address);
+    page = recordOf((await http.getJson(address)).json);
+  }
+}
+
 /** The PSA links to a page that was read before. */
 export const repeatedPage = (): PsaFailed => new PsaFailed('The PSA repeats a page');
 

@@ -1,32 +1,41 @@
+import { PsaFailed } from '../psa.errors.js';
 import {
   basic,
   credential,
   fixedHeaders,
-  listOf,
+  isRecord,
+  linkedPages,
   PAGE_SIZE,
   query,
   recordOf,
-  repeatedPage,
   type PsaAdapter,
+  type RawRecord,
 } from './psa-adapter.js';
+
+const PATH = '/api/v2/organizations.json';
+/** Pages by number are refused beyond this many organizations; pages by cursor have no limit. */
+const MAX_NUMBERED = 10_000;
 
 export const zendesk: PsaAdapter = {
   authorize: (access) => fixedHeaders(basic(`${credential(access, 'email')}/token`, credential(access, 'apiToken'))),
   companies: {
     smallestPage: PAGE_SIZE,
     async *pages(http) {
-      let address = `/api/v2/organizations.json?${query({ per_page: PAGE_SIZE })}`;
-      const seen = new Set<string>();
-      for (;;) {
-        const page = recordOf((await http.getJson(address)).json);
-        yield listOf(page['organizations']);
-        const next = page['next_page'];
-        if (typeof next !== 'string' || next === '') return;
-        address = http.link(next);
-        if (seen.has(address)) throw repeatedPage();
-        seen.add(address);
-      }
+      const read = async (search: Record<string, number>) =>
+        recordOf((await http.getJson(`${PATH}?${query(search)}`)).json);
+      const first = await read({ per_page: PAGE_SIZE });
+      const isNumbered = !(Number(first['count']) > MAX_NUMBERED);
+      if (isNumbered) yield* linkedPages(http, first, 'organizations', (page) => page['next_page']);
+      else yield* linkedPages(http, await read({ 'page[size]': PAGE_SIZE }), 'organizations', nextByCursor);
     },
     toCompany: ({ id, name }) => ({ externalId: id, name }),
   },
 };
+
+/** Returns the link to the next page, null after the last one. @throws PsaFailed */
+function nextByCursor({ meta, links }: RawRecord): unknown {
+  if (!isRecord(meta) || meta['has_more'] !== true) return null;
+  const next = isRecord(links) ? links['next'] : undefined;
+  if (typeof next !== 'string' || next === '') throw new PsaFailed('The PSA promises a page and sends no link to it');
+  return next;
+}
