@@ -145,7 +145,7 @@ describe('listCompanies', () => {
 
     it('asks for a new token of HaloPSA when one expires in mid-listing', async () => {
       await start('halopsa', 500);
-      fake.defects = { tokenUses: 2 };
+      fake.defects = { tokenUses: 4 };
       expect(countsOf(await list())).toEqual([500, null, 500]);
       expect(fake.requests.filter(({ path }) => path === '/auth/token')).toHaveLength(3);
     });
@@ -188,6 +188,80 @@ describe('listCompanies', () => {
     await start('zendesk', 10_100);
     fake.fault = (n) => (n === 2 ? { json: { organizations: [{ id: 1 }], meta: { has_more: true } } } : undefined);
     await expect(list()).rejects.toThrow('sends no link');
+  });
+
+  describe('sites of HaloPSA', () => {
+    const sitePages = () => fake.requests.filter(({ path }) => path === '/api/Site').length;
+    const phonesOf = ({ rows }: ListedCompanies) => rows.map(({ contact }) => contact?.['phone']);
+    const phones = (count: number) => Array.from({ length: count }, (_, index) => `+43 1 ${index + 1}`);
+
+    it('are read as a list, and each company gets its main one', async () => {
+      await start('halopsa', 250);
+      fake.defects = { branches: 2 };
+      expect(phonesOf(await list())).toEqual(phones(250));
+      expect(sitePages()).toBe(8);
+    });
+
+    it('are read up to the main site that is needed', async () => {
+      await start('halopsa', [...companiesOf(149), { id: 150, name: 'Company 150', site: { id: 1 } }]);
+      expect(phonesOf(await list())).toEqual(phones(150));
+      const order = fake.requests.map(({ path }) => path).filter((path) => path !== '/auth/token');
+      expect(order).toEqual(['/api/Client', '/api/Site', '/api/Site', '/api/Client']);
+    });
+
+    it('are left out for a company without a main site, or with one that is not listed', async () => {
+      await start('halopsa', [
+        { id: 1, name: 'A', fields: { main_site_id: null } },
+        { id: 2, name: 'B', site: { inactive: true, phonenumber: '2' } },
+        { id: 3, name: 'C', site: { phonenumber: '3' } },
+      ]);
+      expect(phonesOf(await list())).toEqual([undefined, undefined, '3']);
+    });
+
+    it('are not taken from another company', async () => {
+      await start('halopsa', [
+        { id: 1, name: 'A', fields: { main_site_id: 2_000 } },
+        { id: 2, name: 'B' },
+      ]);
+      expect(phonesOf(await list())).toEqual([undefined, '+43 1 2']);
+    });
+
+    it('count to the page guard, four for each company that may be read', async () => {
+      Object.assign(PSA_LIMITS, { listed: 200 });
+      await start('halopsa', 200);
+      fake.defects = { branches: 3 };
+      expect(countsOf(await list())).toEqual([200, null, 200]);
+      fake.defects = { branches: 8 };
+      expect(countsOf(await list())).toEqual([0, 'page-guard', 0]);
+      expect(sitePages()).toBe(8 + 9);
+    });
+
+    it('keep what was listed when the time is spent', async () => {
+      await start('halopsa', 300);
+      const clock = new SteppedClock();
+      fake.fault = (_n, { path, query }) => {
+        if (path !== '/api/Site' || query.get('page_no') !== '2') return undefined;
+        clock.elapsedMs = LISTING_MS;
+        return { status: 429 };
+      };
+      expect(countsOf(await list({ clock }))).toEqual([100, 'time-budget', 100]);
+    });
+
+    it('fail the listing when their list repeats a page', async () => {
+      await start('halopsa', 300);
+      fake.defects = { branches: 2 };
+      fake.fault = (_n, request) => {
+        if (request.path === '/api/Site') request.query.set('page_no', '1');
+        return undefined;
+      };
+      await expect(list()).rejects.toThrow('repeats a page');
+    });
+
+    it('are refused in a page of too many', async () => {
+      await start('halopsa', 1);
+      fake.fault = (_n, { path }) => (path === '/api/Site' ? { json: { sites: companiesOf(2_001) } } : undefined);
+      await expect(list()).rejects.toThrow('too many');
+    });
   });
 
   describe.each<[FakeVendorName, number]>([
@@ -246,7 +320,7 @@ describe('listCompanies', () => {
   it('refuses a page of too many companies', async () => {
     await start('zendesk', 1);
     fake.fault = () => ({ json: { organizations: companiesOf(2_001), next_page: null } });
-    await expect(list()).rejects.toThrow('too many companies');
+    await expect(list()).rejects.toThrow('too many rows');
   });
 
   it('fails when one response takes too long, and keeps what it has when the time of the listing is spent', async () => {

@@ -1,10 +1,15 @@
 import { forEachYielding } from '@rmm/service-kit';
-import { isRecord, repeatedPage, type CompanyListing, type PsaAccess } from './adapters/psa-adapter.js';
+import {
+  assertPageSize,
+  isRecord,
+  ListingPagesSpent,
+  repeatedPage,
+  type CompanyListing,
+  type PsaAccess,
+} from './adapters/psa-adapter.js';
 import { toCompanyRow, type CompanyRow, type ReadCompany } from './company-row.js';
 import { ListingTimeSpent, type PsaHttp } from './psa-http.js';
-import { PSA_LIMITS } from './psa-limits.js';
 import type { PsaProvider } from './psa-providers.js';
-import { PsaFailed } from './psa.errors.js';
 
 /** The reasons to end a listing before the provider said that there are no more companies. */
 export const TRUNCATION_REASONS = ['cap', 'time-budget', 'page-guard'] as const;
@@ -53,6 +58,7 @@ export async function listCompanies(request: ListingRequest): Promise<ListedComp
     return lister.end(await lister.run());
   } catch (error) {
     if (error instanceof ListingTimeSpent) return lister.end('time-budget');
+    if (error instanceof ListingPagesSpent) return lister.end('page-guard');
     throw error;
   }
 }
@@ -74,8 +80,8 @@ class CompanyLister {
     const { listing, http, access, limits } = this.request;
     const maxPages = Math.ceil(limits.listed / listing.smallestPage);
     let pages = 0;
-    for await (const page of listing.pages(http, access)) {
-      if (page.length > PSA_LIMITS.pageRows) throw new PsaFailed('The PSA sent a page with too many companies');
+    for await (const page of listing.pages(http, access, maxPages)) {
+      assertPageSize(page);
       // Known only now, so that a list of just that many pages is complete.
       if (pages >= maxPages) return 'page-guard';
       pages += 1;

@@ -35,7 +35,7 @@ describe('PsaClientsService', () => {
   it('opens the secrets and sends them to the base URL', async () => {
     const { adapter, access, http } = clients().open(connectionWith(fake.credentials), 5_000);
     expect(access).toEqual({ credentials: fake.credentials, settings: { a: 1 } });
-    const pages = adapter.companies?.pages(http, access);
+    const pages = adapter.companies?.pages(http, access, 1);
     expect((await pages?.next())?.value).toHaveLength(3);
     const { email, apiToken } = fake.credentials;
     const expected = Buffer.from(`${email}/token:${apiToken}`).toString('base64');

@@ -76,7 +76,7 @@ export class PsaConnectionTestService {
 
 async function readFirstPage({ adapter, access, http }: PsaClient): Promise<void> {
   if (adapter.probe) return adapter.probe(http);
-  await adapter.companies?.pages(http, access).next();
+  await adapter.companies?.pages(http, access, 1).next();
 }
 
 /** Returns the new status; undefined when it stays. A paused connection stays paused. */

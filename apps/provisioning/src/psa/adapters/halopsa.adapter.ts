@@ -1,15 +1,7 @@
 import { PsaRefusedInput, type Authorize, type PsaHttp } from '../psa-http.js';
 import { PsaCredentialsRejected } from '../psa.errors.js';
-import {
-  credential,
-  isRecord,
-  listOf,
-  PAGE_SIZE,
-  query,
-  recordOf,
-  type PsaAccess,
-  type PsaAdapter,
-} from './psa-adapter.js';
+import { haloPages, MainSites } from './halopsa-lists.js';
+import { credential, isRecord, PAGE_SIZE, query, type PsaAccess, type PsaAdapter } from './psa-adapter.js';
 
 /** A token without a scope is issued, and refused by every route. */
 const DEFAULT_SCOPE = 'read:customers';
@@ -18,37 +10,26 @@ const TOKEN = /^[\x21-\x7e]{1,16384}$/;
 
 export const halopsa: PsaAdapter = {
   authorize: (access) => tokenOf(access),
+  probe: async (http) => {
+    await haloPages(http, 'Client').next();
+    await haloPages(http, 'Site').next();
+  },
   companies: {
     smallestPage: PAGE_SIZE,
-    async *pages(http) {
-      let received = 0;
-      for (let page = 1; ; page += 1) {
-        const search = {
-          pageinate: 'true', // the spelling of the API
-          page_size: PAGE_SIZE,
-          page_no: page,
-          includeinactive: 'false',
-          order: 'id',
-        };
-        const clientPage = recordOf((await http.getJson(`/api/Client?${query(search)}`)).json);
-        const clients = listOf(clientPage['clients']);
-        if (clients.length === 0) return;
-        yield clients;
-        received += clients.length;
-        // The server may send fewer than asked, so the count says when the list ends.
-        if (received >= Number(clientPage['record_count'])) return;
-      }
+    async *pages(http, _access, maxPages) {
+      const sites = new MainSites(http, maxPages);
+      for await (const clients of haloPages(http, 'Client')) yield await sites.addTo(clients);
     },
-    toCompany: (client) =>
-      client['inactive'] === true
-        ? null
-        : {
-            externalId: client['id'],
-            name: client['name'],
-            site: client['main_site_name'],
-            contact: { phone: client['phonenumber'] },
-            timezone: client['timezone'],
-          },
+    toCompany: (client) => {
+      if (client['inactive'] === true) return null;
+      const { mainSite } = client;
+      return {
+        externalId: client['id'],
+        name: client['name'],
+        site: client['main_site_name'],
+        ...(isRecord(mainSite) && mainSite),
+      };
+    },
   },
 };
 

@@ -1,4 +1,5 @@
 import type { Authorize, PsaHttp } from '../psa-http.js';
+import { PSA_LIMITS } from '../psa-limits.js';
 import type { PsaCredentials } from '../psa-providers.js';
 import { PsaFailed } from '../psa.errors.js';
 
@@ -31,7 +32,7 @@ export interface RawCompany {
 /** Speaks the API of one provider. */
 export interface PsaAdapter {
   authorize(access: PsaAccess): Authorize;
-  /** Sends one request that fails without access; absent where reading the first page says it. */
+  /** Sends requests that fail without access; absent where reading the first page says it. */
   probe?(http: PsaHttp): Promise<void>;
   /** Absent for a provider without companies. */
   companies?: CompanyListing;
@@ -42,8 +43,11 @@ export interface CompanyListing {
   smallestPage: number;
   /** True where a page may repeat companies of earlier ones, because the list changes or hides rows. */
   pagesOverlap?: true;
-  /** Yields one page after the other, until the provider says that there are no more. */
-  pages(http: PsaHttp, access: PsaAccess): AsyncGenerator<readonly unknown[]>;
+  /**
+   * Yields one page after the other, until the provider says that there are no more.
+   * @param maxPages  pages that may be read; a provider with further lists reads those in proportion to it
+   */
+  pages(http: PsaHttp, access: PsaAccess, maxPages: number): AsyncGenerator<readonly unknown[]>;
   /** Returns null for a company that is not in use. */
   toCompany(record: RawRecord): RawCompany | null;
 }
@@ -72,10 +76,20 @@ export function listOf(value: unknown): readonly unknown[] {
   return value as unknown[];
 }
 
+/** @throws PsaFailed  for a page that has more rows than are allowed */
+export function assertPageSize(page: readonly unknown[]): void {
+  if (page.length > PSA_LIMITS.pageRows) throw new PsaFailed('The PSA sent a page with too many rows');
+}
+
 /** Returns an object of a response. @throws PsaFailed  when it is none */
 export function recordOf(value: unknown): RawRecord {
   if (!isRecord(value)) throw new PsaFailed('The response of the PSA is not a list of companies');
   return value;
+}
+
+/** A further list has more pages than may be read; what was listed so far is shown. */
+export class ListingPagesSpent extends Error {
+  override readonly name = 'ListingPagesSpent';
 }
 
 /** Yields a page and those that it links to, on the stored origin only. @param nextOf  returns the link to the next page */
