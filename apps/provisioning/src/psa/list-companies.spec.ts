@@ -143,6 +143,13 @@ describe('listCompanies', () => {
       expect(fake.requests.map(({ query }) => query.get('sysparm_offset'))).toEqual(['0', '100', '200']);
     });
 
+    it('reads on when the visible rows of ServiceNow are the same at the next offset', async () => {
+      await start('servicenow', 250);
+      fake.defects = { hiddenRows: 90 };
+      const listed = await list();
+      expect(countsOf(listed)).toEqual([20, null, 20]);
+    });
+
     it('asks for a new token of HaloPSA when one expires in mid-listing', async () => {
       await start('halopsa', 500);
       fake.defects = { tokenUses: 4 };
@@ -301,6 +308,7 @@ describe('listCompanies', () => {
     ['freshservice', 'page', '1'],
     ['syncro', 'page', '1'],
     ['halopsa', 'page_no', '1'],
+    ['servicenow', 'sysparm_offset', '0'],
   ])('fails when %s sends the same page again and again', async (name, parameter, value) => {
     await start(name, 300);
     fake.fault = (_n, request) => {
@@ -308,6 +316,16 @@ describe('listCompanies', () => {
       return undefined;
     };
     await expect(list()).rejects.toThrow('repeats a page');
+  });
+
+  it('ends when ServiceNow repeats its only page and says that there is no other', async () => {
+    await start('servicenow', 30);
+    fake.fault = (_n, request) => {
+      request.query.set('sysparm_offset', '0');
+      return undefined;
+    };
+    expect(countsOf(await list())).toEqual([30, null, 30]);
+    expect(fake.requests).toHaveLength(2);
   });
 
   it('refuses a response that is larger than the limit', async () => {

@@ -2,11 +2,13 @@ import {
   basic,
   credential,
   fixedHeaders,
+  isRecord,
   listOf,
   nameOf,
   PAGE_SIZE,
   query,
   recordOf,
+  repeatedPage,
   type PsaAdapter,
 } from './psa-adapter.js';
 
@@ -20,6 +22,7 @@ export const servicenow: PsaAdapter = {
     pagesOverlap: true,
     async *pages(http, { settings }) {
       const table = typeof settings['companyTable'] === 'string' ? settings['companyTable'] : 'core_company';
+      const repetition = new Repetition();
       for (let offset = 0; ;) {
         const search = {
           sysparm_query: 'active=true^ORDERBYsys_id',
@@ -33,6 +36,7 @@ export const servicenow: PsaAdapter = {
         const total = Number(headers['x-total-count']);
         // A page whose rows are all hidden is not the end while the total says that more follow.
         if (rows.length === 0 && !(total > offset + PAGE_SIZE)) return;
+        if (repetition.isRepeated(rows, offset) && total <= offset) return;
         yield rows;
         offset += rows.length === 0 ? PAGE_SIZE : rows.length;
       }
@@ -51,3 +55,23 @@ export const servicenow: PsaAdapter = {
     }),
   },
 };
+
+/** Compares each page with the one before: a server that ignores the offset sends the same page without end. */
+class Repetition {
+  private ids: string | null = null;
+  /** The offset at which the page was sent first. */
+  private offset = 0;
+
+  /**
+   * Returns whether a page is the one before. The offset grows by the visible rows, so that few of them may be the same
+   * until it has passed the whole page.
+   * @throws PsaFailed  when they are the same after that
+   */
+  isRepeated(rows: readonly unknown[], offset: number): boolean {
+    const ids = JSON.stringify(rows.map((row) => (isRecord(row) ? row['sys_id'] : null)));
+    const isSame = rows.length > 0 && ids === this.ids;
+    if (isSame && offset - this.offset >= PAGE_SIZE) throw repeatedPage();
+    if (!isSame) Object.assign(this, { ids, offset });
+    return isSame;
+  }
+}
