@@ -4,7 +4,6 @@ import {
   fixedHeaders,
   isRecord,
   listOf,
-  nameOf,
   PAGE_SIZE,
   query,
   recordOf,
@@ -12,7 +11,11 @@ import {
   type PsaAdapter,
 } from './psa-adapter.js';
 
-const FIELDS = 'sys_id,name,street,city,state,zip,country,phone,contact';
+/** `contact` is a reference, of which the PSA sends the id; a name with a dot is a field of its record. */
+const FIELDS = 'sys_id,name,street,city,state,zip,country,phone,contact.name';
+const COMPANY_TABLE = 'core_company';
+/** Tables that have vendors and manufacturers too, and a field that says so. */
+const MIXED_TABLES = [COMPANY_TABLE, 'customer_account'];
 
 /** Access rules thin pages out, so that a short page is not the last one; the table is `settings.companyTable`. */
 export const servicenow: PsaAdapter = {
@@ -21,11 +24,12 @@ export const servicenow: PsaAdapter = {
     smallestPage: PAGE_SIZE,
     pagesOverlap: true,
     async *pages(http, { settings }) {
-      const table = typeof settings['companyTable'] === 'string' ? settings['companyTable'] : 'core_company';
+      const table = typeof settings['companyTable'] === 'string' ? settings['companyTable'] : COMPANY_TABLE;
+      const conditions = ['active=true', ...(MIXED_TABLES.includes(table) ? ['customer=true'] : []), 'ORDERBYsys_id'];
       const repetition = new Repetition();
       for (let offset = 0; ;) {
         const search = {
-          sysparm_query: 'active=true^ORDERBYsys_id',
+          sysparm_query: conditions.join('^'),
           sysparm_fields: FIELDS,
           sysparm_limit: PAGE_SIZE,
           sysparm_offset: offset,
@@ -51,7 +55,7 @@ export const servicenow: PsaAdapter = {
         postalCode: company['zip'],
         country: company['country'],
       },
-      contact: { name: nameOf(company['contact']), phone: company['phone'] },
+      contact: { name: company['contact.name'], phone: company['phone'] },
     }),
   },
 };
