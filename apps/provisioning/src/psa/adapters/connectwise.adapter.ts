@@ -1,11 +1,15 @@
 import { basic, credential, fixedHeaders, listOf, nameOf, PAGE_SIZE, query, type PsaAdapter } from './psa-adapter.js';
 
+/** Later releases of the PSA go on sending the fields of this one. */
+const ACCEPT = 'application/vnd.connectwise.com+json; version=2022.1';
+
 /** The base URL names the version: `https://api-eu.myconnectwise.net/v4_6_release/apis/3.0`. */
 export const connectwise: PsaAdapter = {
   authorize: (access) => {
     const { clientId } = access.credentials;
     const member = `${credential(access, 'companyId')}+${credential(access, 'publicKey')}`;
-    return fixedHeaders({ ...basic(member, credential(access, 'privateKey')), ...(clientId && { clientId }) });
+    const headers = { ...basic(member, credential(access, 'privateKey')), accept: ACCEPT };
+    return fixedHeaders({ ...headers, ...(clientId && { clientId }) });
   },
   companies: {
     smallestPage: PAGE_SIZE,

@@ -277,4 +277,13 @@ describe('PSA_ADAPTERS', () => {
     ]).start();
     expect((await list()).rows.map(({ organization }) => organization)).toEqual(['Kim then', 'Lee Contact']);
   });
+
+  it('sends ConnectWise the client id and the version of its API', async () => {
+    fake = await new FakePsa('connectwise', 1).start();
+    await list();
+    expect(fake.requests[0]?.headers).toMatchObject({
+      clientid: fake.credentials['clientId'],
+      accept: 'application/vnd.connectwise.com+json; version=2022.1',
+    });
+  });
 });
