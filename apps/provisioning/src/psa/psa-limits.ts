@@ -12,7 +12,7 @@ export const PSA_LIMITS = {
   requestMs: 20_000,
   /** Size of one response. */
   responseBytes: 10 * 1024 * 1024,
-  /** Companies of one page; a larger page is refused. */
+  /** Rows of one page; a larger page is refused. */
   pageRows: 2_000,
   /** Repetitions of a request after a status 5xx or a lost connection; after 429 there are more, as long as there is time. */
   retries: 2,
