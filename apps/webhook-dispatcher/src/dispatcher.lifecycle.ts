@@ -62,7 +62,7 @@ export class DispatcherLifecycle implements OnApplicationBootstrap, OnModuleDest
     this.retries.start();
     this.writer.start();
     await this.leases.start({
-      onAcquired: () => this.retries.search(),
+      onAcquired: (partitions) => this.retries.acquire(partitions),
       handOver: (partitions) => this.handOver(partitions),
       onLost: (partitions) => this.drop(partitions),
       onResumed: () => this.sender.resume(),

@@ -54,7 +54,7 @@ describe('FanOutWriterService', () => {
       { findStored: () => Promise.resolve(known) } as unknown as OpenDeliveriesRepository,
       sender as unknown as SenderService,
       { isFull: false } as OutcomeBatcherService,
-      { hasDue: (id: string) => hasDue(id) } as unknown as RetrySchedulerService,
+      { mustWait: ({ webhookId }: QueuedDelivery) => hasDue(webhookId) } as unknown as RetrySchedulerService,
       { error: () => undefined } as unknown as Logger,
     );
     writer.start();

@@ -118,7 +118,7 @@ export class FanOutWriterService {
   private startDeliveries(deliveries: QueuedDelivery[]): void {
     (deliveries[0]?.event as PendingEvent).expect(deliveries.length);
     for (const delivery of deliveries) {
-      const isQueued = !this.retries.hasDue(delivery.webhookId) && this.sender.add(delivery);
+      const isQueued = !this.retries.mustWait(delivery) && this.sender.add(delivery);
       if (!isQueued) this.sender.store(delivery);
     }
     this.started.push({ startedMs: performance.now(), deliveries });

@@ -4,6 +4,7 @@ import { AllowResealing1772323200000 } from './1772323200000-AllowResealing.js';
 import { AddDeletedWebhookChange1795436400000 } from './1795436400000-AddDeletedWebhookChange.js';
 import { AddPartnerWebhooks1795438000000 } from './1795438000000-AddPartnerWebhooks.js';
 import { IndexPartnerWebhooks1795438060000 } from './1795438060000-IndexPartnerWebhooks.js';
+import { AddWebhookPause1795438120000 } from './1795438120000-AddWebhookPause.js';
 
 /** Oldest first; listed as classes, since a build keeps the output of a deleted file. */
 export const MIGRATIONS = [
@@ -13,4 +14,5 @@ export const MIGRATIONS = [
   AddDeletedWebhookChange1795436400000,
   AddPartnerWebhooks1795438000000,
   IndexPartnerWebhooks1795438060000,
+  AddWebhookPause1795438120000,
 ];

@@ -10,6 +10,7 @@ import { FakeReceiver } from '../../test/fake-receiver.js';
 import { buildService, ServiceProcess } from '../../test/service-process.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
+import { SenderService } from './sender.service.js';
 
 describe('recovery from failures', () => {
   let cluster: DispatcherTestCluster;
@@ -75,6 +76,39 @@ describe('recovery from failures', () => {
     } finally {
       await cluster.stores.redis.start();
     }
+    await cluster.stop(app);
+  });
+
+  it.each([
+    ['stopped', 'SIGTERM'],
+    ['was killed', 'SIGKILL'],
+  ] as const)('keeps the pause that a receiver asked for after the owner %s', async (_, signal) => {
+    let app = await cluster.start();
+    organization = await cluster.organization();
+    const webhook = await createWebhook(app, organization, receiver.url);
+    await cluster.stop(app);
+
+    const owner = await ServiceProcess.start(cluster.env());
+    receiver.respond = (response) => response.writeHead(429, { 'retry-after': '60' }).end();
+    await cluster.emit(organization);
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toMatchObject([{ status: 'retrying' }]));
+    for (let i = 0; i < 5; i += 1) await cluster.emit(organization);
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toHaveLength(6));
+    await owner.kill(signal);
+
+    receiver.respond = (response) => response.end();
+    app = await cluster.start();
+    await cluster.emit(organization);
+    await eventually(async () => expect(await cluster.deliveries(webhook.id)).toHaveLength(7));
+    await eventually(() => expect(app.get(SenderService).waitingReason(webhook.id)).toBe('paused'));
+    expect(receiver.received).toHaveLength(1);
+    await cluster.stop(app);
+
+    await cluster.rows('update webhook_counter set paused_until = now() where webhook_id = $1', [webhook.id]);
+    await cluster.rows('update delivery set due_at = now() where webhook_id = $1', [webhook.id]);
+    app = await cluster.start();
+    await delivered(webhook.id, 7);
+    expect(receiver.received).toHaveLength(8);
     await cluster.stop(app);
   });
 

@@ -100,11 +100,29 @@ describe('OpenDeliveriesRepository', () => {
     await add(60);
     await add(-60);
     const all = await repository.listOpen((orgId) => orgId === organization.orgId);
-    expect(all).toEqual([{ webhookId, orgId: organization.orgId, dueMs: expect.any(Number) }]);
+    expect(all).toEqual([{ webhookId, orgId: organization.orgId, dueMs: expect.any(Number), pauseMs: 0 }]);
     expect(all[0]?.dueMs).toBeLessThan(0);
     expect(await repository.listOpen(() => false)).toEqual([]);
     await database.rows(`UPDATE delivery SET status = 'delivered' WHERE webhook_id = $1`, [webhookId]);
     expect(await repository.listOpen((orgId) => orgId === organization.orgId)).toEqual([]);
+  });
+
+  it('lists the webhooks whose receiver asked for a pause, also without open rows, until it has ended', async () => {
+    const list = () => repository.listOpen((orgId) => orgId === organization.orgId);
+    const pause = (seconds: number) =>
+      database.rows(
+        `UPDATE webhook_counter SET paused_until = now() + $2 * INTERVAL '1 second' WHERE webhook_id = $1`,
+        [webhookId, seconds],
+      );
+    await pause(600);
+    const [paused] = await list();
+    expect(paused).toMatchObject({ webhookId, dueMs: null });
+    expect(paused?.pauseMs).toBeGreaterThan(500_000);
+    expect(paused?.pauseMs).toBeLessThanOrEqual(600_000);
+    await pause(-1);
+    expect(await list()).toEqual([]);
+    await add(-60);
+    expect((await list())[0]?.pauseMs).toBeLessThanOrEqual(0);
   });
 
   it('finds the stored deliveries of an event by their ids and their time', async () => {

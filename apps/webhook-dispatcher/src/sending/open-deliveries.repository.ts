@@ -19,12 +19,15 @@ export interface DueRows {
   nextDueMs: number | null;
 }
 
+/** A webhook with open deliveries, or whose receiver asked for a pause that has not ended. */
 export interface OpenWebhook {
   webhookId: string;
   /** @see ownerOf */
   orgId: string;
-  /** When its first open row is due, in milliseconds from now. */
-  dueMs: number;
+  /** When its first open row is due, in milliseconds from now; null without any. */
+  dueMs: number | null;
+  /** For how long it gets no attempts, in milliseconds from now; at most 0 when it may get some. */
+  pauseMs: number;
 }
 
 interface DueRow {
@@ -65,10 +68,12 @@ const READ_DUE = `
 
 const LIST_OPEN = `
   SELECT w.id AS "webhookId", coalesce(w.org_id, w.partner_id) AS "orgId",
-         (extract(epoch FROM o.due_at - now()) * 1000)::float8 AS "dueMs"
+         (extract(epoch FROM o.due_at - now()) * 1000)::float8 AS "dueMs",
+         coalesce(extract(epoch FROM c.paused_until - now()) * 1000, 0)::float8 AS "pauseMs"
   FROM webhook w
+  LEFT JOIN webhook_counter c ON c.webhook_id = w.id
   CROSS JOIN LATERAL (SELECT min(d.due_at) AS due_at FROM delivery d WHERE d.webhook_id = w.id AND ${OPEN}) o
-  WHERE w.id = ANY(:ids::uuid[]) AND o.due_at IS NOT NULL`;
+  WHERE w.id = ANY(:ids::uuid[]) AND (o.due_at IS NOT NULL OR c.paused_until > now())`;
 
 const CHUNK = 500;
 
@@ -107,7 +112,7 @@ export class OpenDeliveriesRepository {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Lists the webhooks with open deliveries, of all that are included. */
+  /** Lists the webhooks with open deliveries or a pause, of all that are included. */
   async listOpen(isIncluded: (orgId: string) => boolean): Promise<OpenWebhook[]> {
     const webhooks = await this.worker.query<{ id: string; orgId: string }>(
       'SELECT id, coalesce(org_id, partner_id) AS "orgId" FROM webhook',

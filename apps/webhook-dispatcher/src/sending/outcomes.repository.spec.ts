@@ -132,6 +132,30 @@ describe('OutcomesRepository', () => {
     expect(await counts()).toMatchObject({ failed: 1, failing: false });
   });
 
+  it('keeps the longest pause that a receiver asked for, and stores none for others', async () => {
+    const other = await database.webhook(organization);
+    const pauseOf = async (id: string) => {
+      const [row] = await database.rows<{ seconds: number | null }>(
+        'SELECT round(extract(epoch FROM paused_until - now()))::int AS seconds FROM webhook_counter WHERE webhook_id = $1',
+        [id],
+      );
+      return row.seconds;
+    };
+    const asked = (pauseMs: number) => buildOutcome(buildDelivery(), 'retrying', { pauseMs });
+    await write([
+      asked(1_000),
+      asked(3_000_000),
+      asked(0),
+      buildOutcome(buildDelivery({ webhookId: other }), 'delivered'),
+    ]);
+    await write([asked(1_000)]);
+    await write([buildOutcome(buildDelivery(), 'delivered')]);
+    const seconds = await pauseOf(webhookId);
+    expect(seconds).toBeGreaterThan(2_900);
+    expect(seconds).toBeLessThanOrEqual(3_000);
+    expect(await pauseOf(other)).toBeNull();
+  });
+
   it('skips deliveries of a deleted webhook and writes the others', async () => {
     const kept = buildDelivery();
     const gone = buildDelivery({ webhookId: randomUUID() });

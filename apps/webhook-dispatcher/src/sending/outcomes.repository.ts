@@ -11,6 +11,7 @@ import type { EventInProgress, Outcome, QueuedDelivery } from './queued-delivery
  * - A row is updated only while it is open and has the attempts from which the outcome was made.
  * - One statement keeps deliveries, attempts, dead letters and counters consistent; each counter is updated once.
  * - Deliveries of deleted webhooks are skipped.
+ * - A pause that a receiver asked for is kept for the next owner; a shorter one does not end it.
  * Positional parameters, since this is the hottest statement.
  */
 const WRITE = `
@@ -75,7 +76,9 @@ const WRITE = `
            sum((status = 'retrying')::int - (revision > 0 AND attempt > (started_at IS NOT NULL)::int)::int) AS retrying
     FROM written GROUP BY webhook_id
   ), locked_counter AS (
-    SELECT s.* FROM share s JOIN webhook_counter c USING (webhook_id) ORDER BY webhook_id FOR UPDATE OF c
+    SELECT s.*, p.pause_ms FROM share s JOIN webhook_counter c USING (webhook_id)
+    LEFT JOIN unnest($25::uuid[], $26::float8[]) AS p(webhook_id, pause_ms) USING (webhook_id)
+    ORDER BY webhook_id FOR UPDATE OF c
   ), counted AS (
     UPDATE webhook_counter c
        SET total = c.total + l.added, delivered = c.delivered + l.delivered, failed = c.failed + l.failed,
@@ -83,7 +86,8 @@ const WRITE = `
            last_delivery_at = CASE WHEN l.attempted THEN now() ELSE c.last_delivery_at END,
            last_success_at = CASE WHEN l.delivered > 0 THEN now() ELSE c.last_success_at END,
            failing_since = CASE WHEN l.delivered > 0 THEN NULL
-                                WHEN l.attempt_failed THEN coalesce(c.failing_since, now()) ELSE c.failing_since END
+                                WHEN l.attempt_failed THEN coalesce(c.failing_since, now()) ELSE c.failing_since END,
+           paused_until = greatest(c.paused_until, now() + l.pause_ms * INTERVAL '1 millisecond')
       FROM locked_counter l WHERE c.webhook_id = l.webhook_id
   )
   SELECT CASE WHEN (SELECT count(*) FROM written) < cardinality($1::uuid[])
@@ -112,6 +116,7 @@ export class OutcomesRepository {
     const plain = (read: (outcome: Outcome) => string | number | null) => plainArrayText(outcomes, read);
     const text = (read: (outcome: Outcome) => string | null) => arrayText(outcomes, read);
     const bodies = bodiesToStore(outcomes);
+    const pauses = [...longestPauses(outcomes)];
     const [row] = await this.worker.query<{ written: string[] | null; lost: number[] | null }>(WRITE, [
       plain(({ delivery }) => delivery.id),
       plain(({ delivery }) => delivery.createdAt.toISOString()),
@@ -137,6 +142,8 @@ export class OutcomesRepository {
       plainArrayText(bodies, ({ orgId }) => orgId),
       textArrayBytes(bodies.map(({ body }) => body)),
       plain(({ delivery }) => delivery.event?.eventOrgId ?? null),
+      plainArrayText(pauses, ([webhookId]) => webhookId),
+      plainArrayText(pauses, ([, pauseMs]) => pauseMs),
     ]);
     for (const event of bodies) event.isBodyStored = true;
     return { written: row?.written ? new Set(row.written) : null, lost: row?.lost ?? [] };
@@ -154,6 +161,15 @@ function bodiesToStore(outcomes: readonly Outcome[]): EventInProgress[] {
   const events = new Set<EventInProgress>();
   for (const { delivery } of outcomes) if (delivery.event?.isBodyStored === false) events.add(delivery.event);
   return [...events];
+}
+
+/** Returns the longest pause that each receiver asked for, of those that did. */
+function longestPauses(outcomes: readonly Outcome[]): Map<string, number> {
+  const pauses = new Map<string, number>();
+  for (const { pauseMs, delivery } of outcomes) {
+    if (pauseMs > (pauses.get(delivery.webhookId) ?? 0)) pauses.set(delivery.webhookId, pauseMs);
+  }
+  return pauses;
 }
 
 /** Returns about how many bytes an outcome adds to its statement. */

@@ -1,6 +1,7 @@
 import type { Logger } from '@rmm/service-kit';
 import type { DispatcherMetrics } from '../dispatcher.metrics.js';
 import type { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
+import { partitionOf } from '../replicas/partition-of.js';
 import type { ReplicaSignalsService } from '../replicas/replica-signals.service.js';
 import type { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import type { DueRows, OpenDeliveriesRepository, OpenWebhook, WantedRows } from './open-deliveries.repository.js';
@@ -16,6 +17,8 @@ describe('RetrySchedulerService', () => {
   let isOwner: boolean;
   let open: OpenWebhook[];
   let published: string[];
+  let paused: string[];
+  let searched: Promise<void>;
   let scheduler: RetrySchedulerService;
 
   beforeEach(() => {
@@ -27,8 +30,10 @@ describe('RetrySchedulerService', () => {
     isOwner = true;
     open = [];
     published = [];
+    paused = [];
+    searched = Promise.resolve();
     const repository: Pick<OpenDeliveriesRepository, 'readDue' | 'listOpen'> = {
-      listOpen: () => Promise.resolve(open),
+      listOpen: () => searched.then(() => open),
       readDue: (wanted, known) => {
         reads.push([...wanted]);
         const now = performance.now();
@@ -47,10 +52,11 @@ describe('RetrySchedulerService', () => {
         );
       },
     };
-    const sender: Pick<SenderService, 'room' | 'add' | 'listKnown' | 'dropRetries'> = {
+    const sender: Pick<SenderService, 'room' | 'add' | 'listKnown' | 'dropRetries' | 'pause'> = {
       room: () => ({ maxRows: 10, rows: room, bytes: 1_000 }),
       listKnown: () => queued,
       dropRetries: () => undefined,
+      pause: (webhookId) => paused.push(webhookId),
       add: ({ id }) => {
         queued.push(id);
         return true;
@@ -117,10 +123,49 @@ describe('RetrySchedulerService', () => {
 
   it('finds the open deliveries of partitions that were acquired', async () => {
     put('w', 'a');
-    open = [{ webhookId: 'w', orgId: 'o', dueMs: -5_000 }];
+    open = [{ webhookId: 'w', orgId: 'o', dueMs: -5_000, pauseMs: 0 }];
     scheduler.search();
     await pass(0);
-    expect(queued).toEqual(['a']);
+    expect([queued, paused]).toEqual([['a'], []]);
+  });
+
+  it('has new deliveries of acquired partitions wait until their backlog and pauses are known', async () => {
+    const partition = partitionOf('o');
+    const mustWait = () => scheduler.mustWait({ webhookId: 'w', partition });
+    await pass(0);
+    let complete: () => void = () => undefined;
+    searched = new Promise((resolve) => (complete = resolve));
+    scheduler.acquire(new Set([partition]));
+    await pass(100);
+    expect([mustWait(), scheduler.mustWait({ webhookId: 'v', partition: partition + 1 })]).toEqual([true, false]);
+    complete();
+    await pass(0);
+    expect(mustWait()).toBe(false);
+  });
+
+  it('searches acquired partitions again after a failure, and reads nothing before', async () => {
+    const partition = partitionOf('o');
+    await pass(0);
+    put('w', 'a');
+    searched = Promise.reject(new Error('no database'));
+    searched.catch(() => undefined);
+    scheduler.acquire(new Set([partition]));
+    scheduler.addWaiting('w', 'o', 0);
+    await pass(200);
+    expect([queued, scheduler.mustWait({ webhookId: 'v', partition })]).toEqual([[], true]);
+    searched = Promise.resolve();
+    await pass(1_000);
+    expect([queued, scheduler.mustWait({ webhookId: 'v', partition })]).toEqual([['a'], false]);
+  });
+
+  it('takes over the pauses of acquired partitions, and no others', async () => {
+    open = [{ webhookId: 'w', orgId: 'o', dueMs: null, pauseMs: 60_000 }];
+    scheduler.search();
+    await pass(0);
+    expect(paused).toEqual([]);
+    scheduler.acquire(new Set([partitionOf('o')]));
+    await pass(100);
+    expect([paused, scheduler.hasDue('w')]).toEqual([['w'], false]);
   });
 
   it('sends what a request stored at once, and notifies the owner of other partitions', async () => {

@@ -6,7 +6,13 @@ import { partitionOf } from '../replicas/partition-of.js';
 import { ReplicaSignalsService } from '../replicas/replica-signals.service.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';
 import { ownerOf, type Webhook } from '../webhooks/webhook.entity.js';
-import { type DueRows, OpenDeliveriesRepository, type WantedRows } from './open-deliveries.repository.js';
+import {
+  type DueRows,
+  OpenDeliveriesRepository,
+  type OpenWebhook,
+  type WantedRows,
+} from './open-deliveries.repository.js';
+import type { QueuedDelivery } from './queued-delivery.js';
 import { SenderService, type WaitingReason } from './sender.service.js';
 
 const TICK_MS = 50;
@@ -45,6 +51,9 @@ export class RetrySchedulerService {
   private running: Promise<void> | undefined;
   private searchAtMs = 0;
   private mustSearch = false;
+  /** Partitions whose backlog and pauses are not known yet, and those of them that a search in progress covers. */
+  private acquired = new Set<number>();
+  private searched: ReadonlySet<number> = new Set();
   private isStopped = false;
 
   constructor(
@@ -83,7 +92,15 @@ export class RetrySchedulerService {
     return { webhooks, oldestSeconds: (now - oldestMs) / 1_000 };
   }
 
-  /** Returns whether due deliveries of a webhook wait in the table, behind which new ones wait as well. */
+  /**
+   * Returns whether a new delivery has to wait in the table: due ones of its webhook wait there, or may, since its partition
+   * was acquired just now; its receiver may also have asked the former owner for a pause.
+   */
+  mustWait({ webhookId, partition }: Pick<QueuedDelivery, 'webhookId' | 'partition'>): boolean {
+    return this.isUnsearched(partition) || this.hasDue(webhookId);
+  }
+
+  /** Returns whether due deliveries of a webhook wait in the table. */
   hasDue(webhookId: string): boolean {
     const waiting = this.waiting.get(webhookId);
     return waiting !== undefined && waiting.dueMs <= performance.now();
@@ -115,7 +132,13 @@ export class RetrySchedulerService {
     this.run();
   }
 
-  /** Finds the open deliveries of all partitions of this replica, some of which are new. */
+  /** Sends nothing of new partitions until their open deliveries and pauses are found. */
+  acquire(partitions: ReadonlySet<number>): void {
+    for (const partition of partitions) this.acquired.add(partition);
+    this.search();
+  }
+
+  /** Finds the open deliveries of all partitions of this replica. */
   search(): void {
     this.mustSearch = true;
     this.run();
@@ -126,6 +149,12 @@ export class RetrySchedulerService {
     for (const [webhookId, { orgId }] of this.waiting) {
       if (partitions.has(partitionOf(orgId))) this.waiting.delete(webhookId);
     }
+    for (const partition of partitions) this.acquired.delete(partition);
+  }
+
+  private isUnsearched(partition: number): boolean {
+    if (this.acquired.size === 0 && this.searched.size === 0) return false;
+    return this.acquired.has(partition) || this.searched.has(partition);
   }
 
   private run(): void {
@@ -140,7 +169,7 @@ export class RetrySchedulerService {
   private async readAll(): Promise<void> {
     if (this.mustSearch || performance.now() >= this.searchAtMs) await this.findOpen();
     if (!this.leases.canSend) return;
-    for (let wanted = this.nextWanted(); wanted.length > 0 && !this.isStopped; wanted = this.nextWanted()) {
+    for (let wanted = this.nextWanted(); this.mayRead(wanted); wanted = this.nextWanted()) {
       const startedMs = performance.now();
       // A webhook that was created or changed just now is sent with its current settings.
       await this.index.refresh();
@@ -151,12 +180,32 @@ export class RetrySchedulerService {
     }
   }
 
+  /** Returns whether to read the next rows: the search for partitions that were acquired meanwhile comes first. */
+  private mayRead(wanted: readonly Wanted[]): boolean {
+    return wanted.length > 0 && !this.isStopped && this.acquired.size === 0;
+  }
+
   private async findOpen(): Promise<void> {
     this.mustSearch = false;
     this.searchAtMs = performance.now() + 1_000;
-    const open = await this.repository.listOpen((orgId) => this.leases.owns(partitionOf(orgId)));
-    for (const { webhookId, orgId, dueMs } of open) this.addWaiting(webhookId, orgId, dueMs);
+    this.searched = this.acquired;
+    this.acquired = new Set();
+    try {
+      const open = await this.repository.listOpen((orgId) => this.leases.owns(partitionOf(orgId)));
+      for (const webhook of open) this.addOpen(webhook);
+    } catch (err) {
+      this.acquired = new Set([...this.searched, ...this.acquired]);
+      throw err;
+    } finally {
+      this.searched = new Set();
+    }
     this.searchAtMs = performance.now() + SEARCH_MS;
+  }
+
+  private addOpen({ webhookId, orgId, dueMs, pauseMs }: OpenWebhook): void {
+    // Later pauses are those of this replica itself.
+    if (pauseMs > 0 && this.searched.has(partitionOf(orgId))) this.sender.pause(webhookId, pauseMs);
+    if (dueMs !== null) this.addWaiting(webhookId, orgId, dueMs);
   }
 
   /** Returns the next webhooks with due deliveries and room for at least half of what they may have in memory. */

@@ -148,6 +148,14 @@ export class SenderService {
     for (const delivery of this.takeRetries((one) => one.webhookId === webhookId)) this.forget(delivery);
   }
 
+  /** Starts no attempts of a webhook for some time; a shorter pause does not end a longer one. */
+  pause(webhookId: string, pauseMs: number): void {
+    const untilMs = performance.now() + pauseMs;
+    if ((this.pausedUntilMs.get(webhookId) ?? 0) < untilMs) this.pausedUntilMs.set(webhookId, untilMs);
+    this.scheduler.pauseWebhook(webhookId, untilMs);
+    this.shrink(webhookId);
+  }
+
   /** Divides the limits that apply to organizations of several replicas. */
   shareLimits(replicas: number): void {
     this.scheduler.limitShared(
@@ -279,13 +287,6 @@ export class SenderService {
       taken.push(delivery);
     }
     return taken;
-  }
-
-  private pause(webhookId: string, pauseMs: number): void {
-    const untilMs = performance.now() + pauseMs;
-    this.pausedUntilMs.set(webhookId, untilMs);
-    this.scheduler.pauseWebhook(webhookId, untilMs);
-    this.shrink(webhookId);
   }
 
   private onBreakerChanged(webhookId: string, limit: number): void {

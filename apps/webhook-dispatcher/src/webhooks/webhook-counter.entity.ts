@@ -16,4 +16,6 @@ export class WebhookCounter {
   @Column('timestamptz', { name: 'failing_since', nullable: true }) failingSince!: Date | null;
   /** When the webhook was set to failed, until its organization has been notified. */
   @Column('timestamptz', { name: 'mail_due_for', nullable: true }) mailDueFor!: Date | null;
+  /** Until when the receiver asked for no attempts; null or past without a pause. */
+  @Column('timestamptz', { name: 'paused_until', nullable: true }) pausedUntil!: Date | null;
 }
