@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MetricsRegistry } from '@rmm/service-kit';
-import type { Outcome } from './sending/queued-delivery.js';
+import { EXPIRED_MESSAGE, type Outcome } from './sending/queued-delivery.js';
 import type { WaitingReason } from './sending/sender.service.js';
 
 /** Metrics for operators and autoscalers. */
@@ -9,6 +9,7 @@ export class DispatcherMetrics {
   private readonly events;
   private readonly outcomes;
   private readonly discarded;
+  private readonly expired;
   private readonly delay;
   private readonly duration;
 
@@ -26,6 +27,10 @@ export class DispatcherMetrics {
     this.discarded = registry.counter({
       name: 'rmm_webhook_outcomes_discarded_total',
       help: 'Outcomes not stored: another replica owns the partition, the webhook is deleted, or the delivery has ended',
+    });
+    this.expired = registry.counter({
+      name: 'rmm_webhook_deliveries_expired_total',
+      help: 'Deliveries that failed since they were open until a day before the end of their retention',
     });
     this.delay = registry.histogram({
       name: 'rmm_webhook_first_attempt_delay_seconds',
@@ -93,6 +98,23 @@ export class DispatcherMetrics {
     });
   }
 
+  /** Registers the gauges of the oldest delivery without a final state; `read` is called at each scrape. */
+  observeOldestOpen(read: () => number, expireAfterSeconds: number): void {
+    this.registry.gauge({
+      name: 'rmm_webhook_oldest_open_seconds',
+      help: 'Age of the oldest delivery without a final state, whatever it waits for; the same on each replica',
+      collect() {
+        this.set(read());
+      },
+    });
+    this.registry
+      .gauge({
+        name: 'rmm_webhook_expire_after_seconds',
+        help: 'Age at which a delivery without a final state fails, a day before the end of its retention',
+      })
+      .set(expireAfterSeconds);
+  }
+
   /** Registers the gauge of events in the stream that no replica has taken. */
   observeLag(read: () => Promise<number>): void {
     this.registry.gauge({
@@ -115,14 +137,17 @@ export class DispatcherMetrics {
 
   countOutcomes(outcomes: readonly Outcome[], discarded: number): void {
     const counts = { retrying: 0, delivered: 0, failed: 0 };
-    for (const { status, responseTimeMs, startedMs, delivery } of outcomes) {
+    let expired = 0;
+    for (const { status, responseTimeMs, startedMs, delivery, errorMessage } of outcomes) {
       if (status === 'pending') continue;
       counts[status] += 1;
+      if (startedMs === null && errorMessage === EXPIRED_MESSAGE) expired += 1;
       if (responseTimeMs !== null) this.duration.observe(responseTimeMs / 1_000);
       if (delivery.attempt > 0 || startedMs === null) continue;
       this.delay.observe(Math.max(0, startedMs - delivery.createdAt.getTime()) / 1_000);
     }
     for (const [status, count] of Object.entries(counts)) if (count > 0) this.outcomes.inc({ status }, count);
     if (discarded > 0) this.discarded.inc(discarded);
+    if (expired > 0) this.expired.inc(expired);
   }
 }

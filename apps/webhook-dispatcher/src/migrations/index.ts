@@ -5,6 +5,7 @@ import { AddDeletedWebhookChange1795436400000 } from './1795436400000-AddDeleted
 import { AddPartnerWebhooks1795438000000 } from './1795438000000-AddPartnerWebhooks.js';
 import { IndexPartnerWebhooks1795438060000 } from './1795438060000-IndexPartnerWebhooks.js';
 import { AddWebhookPause1795438120000 } from './1795438120000-AddWebhookPause.js';
+import { KeepOpenDeliveries1795438180000 } from './1795438180000-KeepOpenDeliveries.js';
 
 /** Oldest first; listed as classes, since a build keeps the output of a deleted file. */
 export const MIGRATIONS = [
@@ -15,4 +16,5 @@ export const MIGRATIONS = [
   AddPartnerWebhooks1795438000000,
   IndexPartnerWebhooks1795438060000,
   AddWebhookPause1795438120000,
+  KeepOpenDeliveries1795438180000,
 ];

@@ -99,6 +99,16 @@ export function createPendingOutcome(delivery: QueuedDelivery, delayMs = 0): Out
   return outcome;
 }
 
+/** The `errorMessage` of deliveries that were open until their retention was about to end. */
+export const EXPIRED_MESSAGE = 'Expired: not sent before the end of its retention';
+
+/** Returns the outcome of a delivery that is no longer sent, since its retention is about to end. */
+export function createExpiredOutcome(delivery: QueuedDelivery): Outcome {
+  const outcome = createOutcome(delivery, 'failed');
+  outcome.errorMessage = EXPIRED_MESSAGE;
+  return outcome;
+}
+
 /** Returns the outcome of a delivery whose webhook was paused, failed or deleted before it was due. */
 export function createInactiveOutcome(delivery: QueuedDelivery): Outcome {
   const outcome = createOutcome(delivery, 'failed');

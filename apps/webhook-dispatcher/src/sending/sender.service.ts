@@ -12,7 +12,13 @@ import { DeliveryAttemptsService } from './delivery-attempts.service.js';
 import { FairScheduler } from './fair-scheduler.js';
 import { MemoryBudget } from './memory-budget.js';
 import { OutcomeBatcherService } from './outcome-batcher.service.js';
-import { createInactiveOutcome, createPendingOutcome, type Outcome, type QueuedDelivery } from './queued-delivery.js';
+import {
+  createExpiredOutcome,
+  createInactiveOutcome,
+  createPendingOutcome,
+  type Outcome,
+  type QueuedDelivery,
+} from './queued-delivery.js';
 
 /** Longer retries wait in the table. */
 const MAX_TIMER_MS = 60_000;
@@ -141,6 +147,15 @@ export class SenderService {
   /** Stores a delivery that waits or whose attempt takes long, so that its event can be acknowledged. */
   store(delivery: QueuedDelivery): void {
     if (!delivery.isStored && !delivery.hasOutcome) this.outcomes.add(createPendingOutcome(delivery));
+  }
+
+  /** Fails a stored delivery without an attempt. @returns false when it is in memory and may be sent */
+  expire(delivery: QueuedDelivery): boolean {
+    if (this.isStopped || this.isKnown(delivery)) return false;
+    this.remember(delivery);
+    this.release(delivery, 'table');
+    this.outcomes.add(createExpiredOutcome(delivery));
+    return true;
   }
 
   /** Leaves the retries of a webhook that wait in memory to the table, where they may be due earlier. */

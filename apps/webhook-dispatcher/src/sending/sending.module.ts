@@ -4,6 +4,8 @@ import { ReplicasModule } from '../replicas/replicas.module.js';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.js';
 import { BreakersService } from './breakers.service.js';
 import { DeliveryAttemptsService } from './delivery-attempts.service.js';
+import { ExpireDeliveriesJob } from './expire-deliveries.job.js';
+import { ExpiredDeliveriesRepository } from './expired-deliveries.repository.js';
 import { OpenDeliveriesRepository } from './open-deliveries.repository.js';
 import { OutcomeBatcherService } from './outcome-batcher.service.js';
 import { OutcomesRepository } from './outcomes.repository.js';
@@ -15,6 +17,8 @@ import { SenderService } from './sender.service.js';
   providers: [
     BreakersService,
     DeliveryAttemptsService,
+    ExpireDeliveriesJob,
+    ExpiredDeliveriesRepository,
     OpenDeliveriesRepository,
     OutcomeBatcherService,
     OutcomesRepository,
