@@ -1,4 +1,5 @@
-import { HealthRegistry } from '@rmm/service-kit';
+import type { ServerResponse } from 'node:http';
+import { HealthRegistry, MetricsRegistry } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -9,7 +10,10 @@ import {
 import { FakeReceiver } from '../../test/fake-receiver.js';
 import { buildService, ServiceProcess } from '../../test/service-process.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
+import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
+import { partitionOf } from '../replicas/partition-of.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
+import { OutcomeBatcherService } from './outcome-batcher.service.js';
 import { SenderService } from './sender.service.js';
 
 describe('recovery from failures', () => {
@@ -35,6 +39,14 @@ describe('recovery from failures', () => {
       expect(rows.map(({ status }) => status)).toEqual(Array<string>(count).fill('delivered'));
       return rows;
     });
+
+  /** Creates an organization whose partition a replica owns. */
+  const createOrganizationOf = async (manager: PartitionLeaseManagerService): Promise<Organization> => {
+    for (;;) {
+      const candidate = await cluster.organization();
+      if (manager.owns(partitionOf(candidate.orgId))) return candidate;
+    }
+  };
 
   it('sends the deliveries in flight of a killed process again under the same ids', async () => {
     let app = await cluster.start();
@@ -202,6 +214,47 @@ describe('recovery from failures', () => {
     await delivered(webhook.id, 2);
     await eventually(async () => expect(await isHealthy()).toBe(true));
     await cluster.stop(app);
+  });
+
+  it('stores every outcome of attempts that end while no replica has a database, and keeps all leases', async () => {
+    const gate = await cluster.stores.gate(cluster.database.urls.webhook_dispatcher.worker);
+    const replicas = await Promise.all([1, 2].map(() => cluster.start({ WORKER_DATABASE_URL: gate.url })));
+    const leases = replicas.map((replica) => replica.get(PartitionLeaseManagerService));
+    await eventually(() => expect(leases.map(({ count }) => count)).toEqual([512, 512]));
+    const webhookIds: string[] = [];
+    const open: ServerResponse[] = [];
+    receiver.respond = (response) => open.push(response);
+    for (const manager of leases) {
+      const owned = await createOrganizationOf(manager);
+      webhookIds.push((await createWebhook(replicas[0], owned, receiver.url)).id);
+      for (let i = 0; i < 3; i += 1) await cluster.emit(owned);
+    }
+    await eventually(() => expect(open).toHaveLength(6));
+    for (const id of webhookIds) {
+      await eventually(async () => expect(await cluster.deliveries(id)).toMatchObject(Array(3).fill({ attempt: 0 })));
+    }
+    const owners = () => cluster.rows('select partition, owner, epoch from delivery_partition order by partition');
+    const before = await owners();
+
+    await gate.shut();
+    for (const response of open) response.end();
+    await eventually(() =>
+      expect(replicas.map((replica) => replica.get(OutcomeBatcherService).backlog)).toEqual([3, 3]),
+    );
+    await eventually(() => expect(leases.map(({ canSend }) => canSend)).toEqual([false, false]));
+    // Heartbeats are as old as after an outage of a minute.
+    await cluster.rows(`update dispatcher_replica set heartbeat_at = now() - interval '60 seconds'`);
+    await gate.open();
+
+    for (const webhookId of webhookIds) await delivered(webhookId, 3);
+    await eventually(() => expect(leases.map(({ canSend }) => canSend)).toEqual([true, true]));
+    expect(receiver.received).toHaveLength(6);
+    expect(await owners()).toEqual(before);
+    for (const replica of replicas) {
+      const metrics = await replica.get(MetricsRegistry).registry.metrics();
+      expect(metrics).toMatch(/^rmm_webhook_outcomes_discarded_total(\{.*\})? 0$/m);
+    }
+    await Promise.all(replicas.map((replica) => cluster.stop(replica)));
   });
 
   it('keeps outcomes while the database is unavailable and sends nothing twice', async () => {

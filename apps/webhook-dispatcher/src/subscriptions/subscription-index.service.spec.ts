@@ -1,4 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
+import { Logger } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -11,6 +12,23 @@ import { WebhooksService } from '../webhooks/webhooks.service.js';
 import { SubscriptionIndexService } from './subscription-index.service.js';
 
 const URL_A = 'http://127.0.0.1:9/a';
+/** All but intervals, by which jobs run. */
+const REAL_TIMERS: FakeableAPI[] = [
+  'Date',
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'clearImmediate',
+  'setTimeout',
+  'clearTimeout',
+];
+
+const isAlertOf = (fields: unknown, webhookId: string): boolean => {
+  const { alert, webhookId: id } = fields as { alert?: string; webhookId?: string };
+  return alert === 'webhook_undecipherable' && id === webhookId;
+};
 
 describe('SubscriptionIndexService', () => {
   let cluster: DispatcherTestCluster;
@@ -89,6 +107,35 @@ describe('SubscriptionIndexService', () => {
       expect(index.find(webhook.id)).toBeNull();
       await underWay;
       expect(index.find(webhook.id)).toBeNull();
+    }
+  });
+
+  it('tries each minute to open a webhook that could not be opened, and says so', async () => {
+    jest.useFakeTimers({ doNotFake: REAL_TIMERS });
+    const errors = jest.spyOn(Logger.prototype, 'error');
+    const app = await cluster.start();
+    try {
+      const index = app.get(SubscriptionIndexService);
+      const opening = jest.spyOn(app.get(WebhookSealingService), 'openUrl').mockImplementation(() => {
+        throw new Error('the key is missing');
+      });
+      const { id } = await createWebhook(here, organization, URL_A);
+      await index.refresh();
+      const alerts = () => errors.mock.calls.filter(([fields]) => isAlertOf(fields, id)).length;
+      await index.refresh();
+      const first = alerts();
+      expect([index.find(id), first > 0]).toEqual([null, true]);
+      jest.advanceTimersByTime(60_000);
+      await eventually(() => expect(alerts()).toBeGreaterThan(first));
+      expect(index.mustWait(id)).toBe(true);
+      opening.mockRestore();
+      jest.advanceTimersByTime(60_000);
+      await eventually(() => expect(index.find(id)?.url).toBe(URL_A));
+      expect(index.mustWait(id)).toBe(false);
+    } finally {
+      await cluster.stop(app);
+      errors.mockRestore();
+      jest.useRealTimers();
     }
   });
 
