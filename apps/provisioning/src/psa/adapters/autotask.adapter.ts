@@ -12,9 +12,6 @@ import {
   type RawRecord,
 } from './psa-adapter.js';
 
-/** The type of a company that is a customer; leads, vendors and partners have others. */
-const CUSTOMER = 1;
-
 /** Ids of one look-up, so that its address stays below the limit of the server. */
 const COUNTRIES_AT_ONCE = 50;
 
@@ -33,7 +30,7 @@ export const autotask: PsaAdapter = {
       for await (const page of companyPages(http)) yield await countries.addTo(page);
     },
     toCompany: (company) =>
-      company['isActive'] === false || (company['companyType'] ?? CUSTOMER) !== CUSTOMER
+      company['isActive'] === false
         ? null
         : {
             externalId: company['id'],
@@ -67,7 +64,6 @@ async function* pagesById(http: PsaHttp) {
   for (;;) {
     const filter = [
       { op: 'eq', field: 'isActive', value: true },
-      { op: 'eq', field: 'companyType', value: CUSTOMER },
       { op: 'gt', field: 'id', value: last },
     ];
     const items = await queryItems(http, 'Companies', filter);

@@ -71,7 +71,7 @@ const MAPPINGS: Mapping[] = [
       },
     },
     row: { organization: 'Acme', externalId: '7', address: ADDRESS, contact: { phone: '+1 217 555 0100' } },
-    unlisted: [{ isActive: false }, { companyType: 3 }],
+    unlisted: [{ isActive: false }],
   },
   {
     provider: 'halopsa',
@@ -152,7 +152,7 @@ const MAPPINGS: Mapping[] = [
       },
       contact: { name: 'Kim Contact', phone: '+1 217 555 0100' },
     },
-    unlisted: [{ customer: 'false' }, { active: 'false' }],
+    unlisted: [{ active: 'false' }],
   },
   {
     provider: 'freshservice',
@@ -212,7 +212,6 @@ describe('PSA_ADAPTERS', () => {
     fake = await new FakePsa('autotask', [
       { id: 1, name: 'Acme', fields: { countryID: 14 } },
       { id: 2, name: 'Closed', fields: { isActive: false } },
-      { id: 3, name: 'Lead', fields: { companyType: 2 } },
     ]).start();
     fake.defects = { otherEdition: true };
     const { rows } = await list();
@@ -250,17 +249,6 @@ describe('PSA_ADAPTERS', () => {
     fake = await new FakePsa('autotask', [{ id: 1, name: 'A', fields: { countryID: 14 } }]).start();
     fake.fault = (_n, { path }) => (path.endsWith('/Countries/query') ? { status: 404 } : undefined);
     expect((await list()).rows).toEqual([{ organization: 'A', externalId: '1', externalSystem: 'autotask' }]);
-  });
-
-  it.each([
-    [undefined, 'active=true^customer=true^ORDERBYsys_id'],
-    ['customer_account', 'active=true^customer=true^ORDERBYsys_id'],
-    ['u_clients', 'active=true^ORDERBYsys_id'],
-  ])('asks for customers where the table %s of ServiceNow has others too', async (companyTable, expected) => {
-    fake = await new FakePsa('servicenow', 1).start();
-    fake.fault = () => ({ json: { result: [] } });
-    await list({ companyTable });
-    expect(fake.requests.map(({ query }) => query.get('sysparm_query'))).toEqual([expected]);
   });
 
   it.each(['/api/Client', '/api/Site'])('fails the probe of HaloPSA when %s is refused', async (refused) => {

@@ -14,8 +14,6 @@ import {
 /** `contact` is a reference, of which the PSA sends the id; a name with a dot is a field of its record. */
 const FIELDS = 'sys_id,name,street,city,state,zip,country,phone,contact.name';
 const COMPANY_TABLE = 'core_company';
-/** Tables that have vendors and manufacturers too, and a field that says so. */
-const MIXED_TABLES = [COMPANY_TABLE, 'customer_account'];
 
 /** Access rules thin pages out, so that a short page is not the last one; the table is `settings.companyTable`. */
 export const servicenow: PsaAdapter = {
@@ -25,11 +23,10 @@ export const servicenow: PsaAdapter = {
     pagesOverlap: true,
     async *pages(http, { settings }) {
       const table = typeof settings['companyTable'] === 'string' ? settings['companyTable'] : COMPANY_TABLE;
-      const conditions = ['active=true', ...(MIXED_TABLES.includes(table) ? ['customer=true'] : []), 'ORDERBYsys_id'];
       const repetition = new Repetition();
       for (let offset = 0; ;) {
         const search = {
-          sysparm_query: conditions.join('^'),
+          sysparm_query: 'active=true^ORDERBYsys_id',
           sysparm_fields: FIELDS,
           sysparm_limit: PAGE_SIZE,
           sysparm_offset: offset,
