@@ -1,11 +1,11 @@
 import ExcelJS from 'exceljs';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
-import { deflateRawSync } from 'node:zlib';
 import request from 'supertest';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 import { storedState } from '../../test/stored-state.js';
+import { zipArchive } from '../../test/zip-archive.js';
 import { CommitRowsService } from './steps/commit-rows.service.js';
 
 type Client = Awaited<ReturnType<ProvisioningTestApp['clientFor']>>;
@@ -238,16 +238,16 @@ describe('/imports', () => {
       ['has an open quote', 'import_file_malformed', () => 'organization\n"Acme\n'],
       ['has too many columns', 'import_file_too_many_columns', () => `${'a,'.repeat(256)}\nAcme\n`],
       ['is a broken archive', 'import_file_malformed', () => Buffer.from('504b0304ffffffff', 'hex')],
-      ['is an archive without a sheet', 'import_file_empty', () => deflatedZip('x.xml', Buffer.from('<x/>'))],
+      ['is an archive without a sheet', 'import_file_empty', () => zipArchive({ name: 'x.xml', content: '<x/>' })],
       [
         'is a zip bomb',
         'import_file_too_large',
-        () => deflatedZip('xl/worksheets/sheet1.xml', Buffer.alloc(30_000_000)),
+        () => zipArchive({ name: 'xl/worksheets/sheet1.xml', content: Buffer.alloc(30_000_000) }),
       ],
       [
         'declares entities',
         'import_file_malformed',
-        () => deflatedZip('x.xml', Buffer.from('<!DOCTYPE x [<!ENTITY a "b">]>')),
+        () => zipArchive({ name: 'x.xml', content: '<!DOCTYPE x [<!ENTITY a "b">]>' }),
       ],
       ['has a blank sheet', 'import_file_empty', () => zipped((sheet) => void sheet.addRow([]))],
     ])('that %s ends the run with %s', async (_, code, file) => {
@@ -395,28 +395,3 @@ describe('/imports', () => {
     expect((await client.post(`/imports/${run.id}/commit`)).status).toBe(409);
   });
 });
-
-/** Returns an archive with one deflated entry. */
-function deflatedZip(name: string, content: Buffer): Buffer {
-  const packed = deflateRawSync(content);
-  const local = Buffer.alloc(30);
-  local.writeUInt32LE(0x04034b50, 0);
-  local.writeUInt16LE(8, 8);
-  local.writeUInt32LE(packed.length, 18);
-  local.writeUInt32LE(content.length, 22);
-  local.writeUInt16LE(name.length, 26);
-  const entry = Buffer.alloc(46);
-  entry.writeUInt32LE(0x02014b50, 0);
-  entry.writeUInt16LE(8, 10);
-  entry.writeUInt32LE(packed.length, 20);
-  entry.writeUInt32LE(content.length, 24);
-  entry.writeUInt16LE(name.length, 28);
-  const body = Buffer.concat([local, Buffer.from(name), packed]);
-  const end = Buffer.alloc(22);
-  end.writeUInt32LE(0x06054b50, 0);
-  end.writeUInt16LE(1, 8);
-  end.writeUInt16LE(1, 10);
-  end.writeUInt32LE(46 + name.length, 12);
-  end.writeUInt32LE(body.length, 16);
-  return Buffer.concat([body, entry, Buffer.from(name), end]);
-}

@@ -20,6 +20,8 @@ export const ZIP_LIMITS = {
   totalBytes: 400 * MEGABYTE,
   /** The table of all texts is read into memory. */
   sharedStringsBytes: 64 * MEGABYTE,
+  /** The workbook and its styles are read into memory. */
+  settingsBytes: 8 * MEGABYTE,
   /** Unpacked bytes for each packed one, for parts above a megabyte. */
   ratio: 200,
   ratioFromBytes: MEGABYTE,

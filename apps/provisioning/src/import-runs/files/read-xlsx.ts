@@ -1,9 +1,21 @@
 import type ExcelJS from 'exceljs';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { ImportRunFailed } from '../import-run.errors.js';
 import { checkZip } from './check-zip.js';
 import { FILE_LIMITS } from './file-limits.js';
 import type { FileRow } from './file-row.js';
+import { listZipEntries, malformedXlsx, unpack, type ZipEntry } from './zip-entries.js';
+
+const SHEET = /^xl\/worksheets\/sheet\d+\.xml$/;
+
+/** The parsers of exceljs for single parts. */
+interface PartParsers {
+  _parseWorkbook(part: Readable): Promise<void>;
+  _parseStyles(part: Readable): Promise<void>;
+  /** Its first step runs to the end, since the texts are kept. */
+  _parseSharedStrings(part: Readable): AsyncIterator<never>;
+  _parseWorksheet(part: Readable, number: string): Iterable<{ value: AsyncIterable<ExcelJS.Row> }>;
+}
 
 /**
  * Yields the rows of the first worksheet, as they are shown: of a formula its stored result. Rows are read as a stream; the
@@ -13,27 +25,40 @@ import type { FileRow } from './file-row.js';
 export async function* readXlsx(open: () => AsyncIterable<Buffer>): AsyncGenerator<FileRow> {
   const parts: Buffer[] = [];
   for await (const part of open()) parts.push(part);
-  const file = Buffer.concat(parts);
-  await checkZip(file);
-  const options = { worksheets: 'emit', sharedStrings: 'cache', hyperlinks: 'ignore', styles: 'cache' } as const;
-  const { stream } = (await import('exceljs')).default; // 670 modules, which only this needs
-  const workbook = new stream.xlsx.WorkbookReader(Readable.from(slices(file)), options);
+  const entries = listZipEntries(Buffer.concat(parts));
+  await checkZip(entries);
   try {
-    for await (const sheet of workbook) {
-      for await (const row of sheet as AsyncIterable<ExcelJS.Row>) {
-        const cells = readCells(row);
-        if (cells.some((cell) => cell !== '')) yield { line: row.number, cells };
-      }
-      return;
+    for await (const row of readSheet(entries)) {
+      const cells = readCells(row);
+      if (cells.some((cell) => cell !== '')) yield { line: row.number, cells };
     }
   } catch (error) {
-    if (error instanceof ImportRunFailed) throw error;
-    throw new ImportRunFailed('import_file_malformed', 'The file is not a valid XLSX file');
+    throw error instanceof ImportRunFailed ? error : malformedXlsx();
   }
 }
 
-function* slices(file: Buffer): Generator<Buffer> {
-  for (let at = 0; at < file.length; at += 65_536) yield file.subarray(at, at + 65_536);
+/**
+ * Gives the parts to the parsers of exceljs one by one, the table of texts before the worksheet. Its reader of archives is
+ * not used: it follows local headers, unpacks a worksheet that precedes the texts to a temporary file, may miss the last
+ * parts of a small file, and breaks a character that two chunks share.
+ */
+async function* readSheet(entries: readonly ZipEntry[]): AsyncGenerator<ExcelJS.Row> {
+  const sheet = entries.find(({ name }) => SHEET.test(name));
+  if (!sheet) return;
+  const text = (entry: ZipEntry) => unpack(entry).setEncoding('utf8');
+  const find = (name: string) => entries.find((entry) => entry.name === name);
+  const [workbook, styles, texts] = ['xl/workbook.xml', 'xl/styles.xml', 'xl/sharedstrings.xml'].map(find);
+  const parsers = await createParsers();
+  if (workbook) await parsers._parseWorkbook(text(workbook));
+  if (styles) await parsers._parseStyles(text(styles));
+  if (texts) await parsers._parseSharedStrings(text(texts)).next();
+  for (const { value: rows } of parsers._parseWorksheet(text(sheet), '1')) yield* rows;
+}
+
+async function createParsers(): Promise<PartParsers> {
+  const options = { worksheets: 'emit', sharedStrings: 'cache', hyperlinks: 'ignore', styles: 'cache' } as const;
+  const { stream } = (await import('exceljs')).default; // 670 modules, which only this needs
+  return new stream.xlsx.WorkbookReader('', options) as unknown as PartParsers;
 }
 
 function readCells(row: ExcelJS.Row): string[] {
