@@ -1,3 +1,4 @@
+import { parse } from 'csv-parse/sync';
 import { randomUUID } from 'node:crypto';
 import { InvalidCursor } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
@@ -92,6 +93,24 @@ describe('ImportRunContentsService', () => {
     expect(lines[0]).toBe('\uFEFFName,City,import_line,error_code,error');
     expect(lines[1]).toBe('Acme,,2,invalid,no city');
     expect(lines.at(-1)).toBe(`'=1+1,Bonn,1004,conflict,no city`);
+  });
+
+  describe.each(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'])('the export of %j', (start) => {
+    const formula = `${start}cmd|' /C calc'!A0`;
+    const exported = async () => parse(Buffer.from((await errorsOf()).join('\n')), { bom: true });
+
+    it('escapes it at the start of a cell, and in no other position', async () => {
+      await insertRows(1, { cells: [formula, `1 ${formula}`] });
+      expect((await exported())[1]).toEqual([`'${formula}`, `1 ${formula}`, '2', 'invalid', 'no city']);
+    });
+
+    it('escapes it at the start of the name of a column', async () => {
+      await database.admin.query('UPDATE import_run SET columns = $2 WHERE id = $1', [
+        id,
+        JSON.stringify([formula, `City ${start}`]),
+      ]);
+      expect((await exported())[0]).toEqual([`'${formula}`, `City ${start}`, 'import_line', 'error_code', 'error']);
+    });
   });
 
   it('shows nothing of a run to another partner', async () => {

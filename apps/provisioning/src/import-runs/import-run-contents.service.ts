@@ -70,7 +70,7 @@ export class ImportRunContentsService {
   async exportErrors(caller: Caller, id: string): Promise<StreamableFile> {
     const run = await this.runs.get(caller, id);
     const columns = run.columns ?? [];
-    const csv = stringify({ bom: true, escape_formulas: true });
+    const csv = stringify({ bom: true, escape_formulas: true, cast: { string: escapeLineFeed } });
     const lines = this.errorLines(caller, run, columns);
     pipeline(Readable.from(lines), csv, () => undefined);
     return new StreamableFile(csv, {
@@ -94,6 +94,9 @@ export class ImportRunContentsService {
     }
   }
 }
+
+/** The guard of csv-stringify leaves out line feeds, which a spreadsheet may skip. */
+const escapeLineFeed = (text: string): string => (text.startsWith('\n') ? `'${text}` : text);
 
 const scopeOf = ({ id, partnerId }: ImportRun): JournalScope => ({ runId: id, partnerId });
 
