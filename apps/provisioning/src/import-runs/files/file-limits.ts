@@ -21,7 +21,7 @@ export const ZIP_LIMITS = {
   /** The table of all texts is read into memory. */
   sharedStringsBytes: 64 * MEGABYTE,
   /** The workbook and its styles are read into memory. */
-  settingsBytes: 8 * MEGABYTE,
+  settingsBytes: 4 * MEGABYTE,
   /** Unpacked bytes for each packed one, for parts above a megabyte. */
   ratio: 200,
   ratioFromBytes: MEGABYTE,

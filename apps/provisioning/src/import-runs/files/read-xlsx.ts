@@ -10,10 +10,10 @@ const SHEET = /^xl\/worksheets\/sheet\d+\.xml$/;
 
 /** The parsers of exceljs for single parts. */
 interface PartParsers {
+  sharedStrings?: string[];
   _parseWorkbook(part: Readable): Promise<void>;
   _parseStyles(part: Readable): Promise<void>;
-  /** Its first step runs to the end, since the texts are kept. */
-  _parseSharedStrings(part: Readable): AsyncIterator<never>;
+  _parseSharedStrings(part: Readable): AsyncIterable<{ text: ExcelJS.CellValue }>;
   _parseWorksheet(part: Readable, number: string): Iterable<{ value: AsyncIterable<ExcelJS.Row> }>;
 }
 
@@ -51,12 +51,19 @@ async function* readSheet(entries: readonly ZipEntry[]): AsyncGenerator<ExcelJS.
   const parsers = await createParsers();
   if (workbook) await parsers._parseWorkbook(text(workbook));
   if (styles) await parsers._parseStyles(text(styles));
-  if (texts) await parsers._parseSharedStrings(text(texts)).next();
+  if (texts) parsers.sharedStrings = await readTexts(parsers._parseSharedStrings(text(texts)));
   for (const { value: rows } of parsers._parseWorksheet(text(sheet), '1')) yield* rows;
 }
 
+/** Reads the table of texts without their formats, which would need several times the memory. */
+async function readTexts(table: AsyncIterable<{ text: ExcelJS.CellValue }>): Promise<string[]> {
+  const texts: string[] = [];
+  for await (const { text } of table) texts.push(toText(text));
+  return texts;
+}
+
 async function createParsers(): Promise<PartParsers> {
-  const options = { worksheets: 'emit', sharedStrings: 'cache', hyperlinks: 'ignore', styles: 'cache' } as const;
+  const options = { worksheets: 'emit', sharedStrings: 'emit', hyperlinks: 'ignore', styles: 'cache' } as const;
   const { stream } = (await import('exceljs')).default; // 670 modules, which only this needs
   return new stream.xlsx.WorkbookReader('', options) as unknown as PartParsers;
 }
