@@ -28,11 +28,15 @@ async function measure(entry: ZipEntry, maxBytes: number): Promise<number> {
   const limit = Math.min(maxBytes, MAX_BYTES.get(entry.name) ?? maxBytes);
   let bytes = 0;
   let tail = '';
+  let textBytes = 0;
+  const isXml = entry.name.endsWith('.xml');
   const count = new Writable({
     write(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
       const isBomb = bytes > ZIP_LIMITS.ratioFromBytes && bytes > packedBytes * ZIP_LIMITS.ratio;
-      if (bytes > limit || isBomb) return done(xlsxTooLarge());
+      textBytes = chunk.includes('<') ? chunk.length - chunk.lastIndexOf('<') : textBytes + chunk.length;
+      const isLongText = isXml && textBytes > ZIP_LIMITS.textBytes;
+      if (bytes > limit || isBomb || isLongText) return done(xlsxTooLarge());
       const text = tail + chunk.toString('latin1');
       if (/<!(?:DOCTYPE|ENTITY)/i.test(text)) return done(malformedXlsx());
       tail = text.slice(-16);

@@ -22,6 +22,8 @@ export const ZIP_LIMITS = {
   sharedStringsBytes: 64 * MEGABYTE,
   /** The workbook and its styles are read into memory. */
   settingsBytes: 4 * MEGABYTE,
+  /** A text is in memory before the limit of a cell applies. */
+  textBytes: MEGABYTE,
   /** Unpacked bytes for each packed one, for parts above a megabyte. */
   ratio: 200,
   ratioFromBytes: MEGABYTE,

@@ -129,12 +129,17 @@ describe('readXlsx', () => {
     [
       'styles that would fill the memory',
       'import_file_too_large',
-      () => zipArchive({ name: 'xl/styles.xml', content: spaces(5), isStored: true }),
+      () => zipArchive({ name: 'xl/styles.xml', content: tags(5), isStored: true }),
     ],
     [
       'shared texts that would fill the memory, whatever the case of their name',
       'import_file_too_large',
-      () => zipArchive({ name: 'xl/SHAREDSTRINGS.xml', content: spaces(65), isStored: true }),
+      () => zipArchive({ name: 'xl/SHAREDSTRINGS.xml', content: tags(65), isStored: true }),
+    ],
+    [
+      'one text that would fill the memory',
+      'import_file_too_large',
+      () => zipArchive({ name: SHEET, content: inline('x'.repeat(1_200_000)), isStored: true }),
     ],
     ['more parts than are allowed', 'import_file_too_large', () => zipArchive(...emptyParts(1_001))],
   ])('refuses %s', async (_, code, file) => {
@@ -181,6 +186,6 @@ function cutShort(file: Buffer): Buffer {
   return file;
 }
 
-const spaces = (megabytes: number): Buffer => Buffer.alloc(megabytes * 1024 * 1024, ' ');
+const tags = (megabytes: number): Buffer => Buffer.alloc(megabytes * 1024 * 1024, '<a/>');
 
 const emptyParts = (count: number) => Array.from({ length: count }, (_, n) => ({ name: `${n}.xml`, content: '' }));
