@@ -131,6 +131,7 @@ export class PartnerInactive extends ForbiddenError {
   }
 }
 
+/** 403: the address list of the tenant does not contain the address of the request. */
 export class IpNotAllowed extends ForbiddenError {
   override code = 'ip_not_allowed';
   override error = 'Address not allowed';

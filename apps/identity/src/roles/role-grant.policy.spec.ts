@@ -1,9 +1,9 @@
-import { InvalidAccessToken, PermissionDenied, type UserCaller } from '@rmm/access';
+import { InvalidAccessToken, PermissionDenied, PermissionNotDelegable, type UserCaller } from '@rmm/access';
 import type { Permission } from '@rmm/permissions';
 import type { AccessRepository, StoredAccess } from '../access/access.repository.js';
 import type { Transaction } from '../transaction.js';
 import { RoleGrantPolicy } from './role-grant.policy.js';
-import { InvalidRoleScope, PermissionNotDelegable } from './role.errors.js';
+import { InvalidRoleScope } from './role.errors.js';
 import type { GrantableRole, RolesRepository } from './roles.repository.js';
 
 const scope = { kind: 'partner', partnerId: 'p1' } as const;

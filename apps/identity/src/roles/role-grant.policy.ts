@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { InvalidAccessToken, PermissionDenied, type UserCaller } from '@rmm/access';
+import { InvalidAccessToken, PermissionDenied, PermissionNotDelegable, type UserCaller } from '@rmm/access';
 import { hasPermission, missingPermissions, type Permission } from '@rmm/permissions';
 import { AccessRepository } from '../access/access.repository.js';
 import type { MemberScope } from '../members/member-scope.service.js';
 import type { Transaction } from '../transaction.js';
-import { InvalidRoleScope, PermissionNotDelegable } from './role.errors.js';
+import { InvalidRoleScope } from './role.errors.js';
 import { RolesRepository, type GrantableRole } from './roles.repository.js';
 
 /** Decides which permissions a caller may grant: only those it has itself. @see docs/reference/users-and-roles.md */

@@ -41,11 +41,6 @@ export class RoleHasChildren extends BadRequestError {
   }
 }
 
-export class PermissionNotDelegable extends ForbiddenError {
-  override code = 'permission_not_delegable';
-  override error = 'You can only grant permissions you have';
-}
-
 export class InvalidRoleScope extends BadRequestError {
   override code = 'invalid_role_scope';
   override error = 'Role does not belong to this scope';

@@ -1,6 +1,6 @@
-import type { UserCaller } from '@rmm/access';
+import { PermissionNotDelegable, type UserCaller } from '@rmm/access';
 import type { IdentityConfig } from '../config.js';
-import { InvalidRoleScope, PermissionNotDelegable } from '../roles/role.errors.js';
+import { InvalidRoleScope } from '../roles/role.errors.js';
 import type { SsoProvider } from '../sso/sso-provider.entity.js';
 import { ScimSettingsService } from './scim-settings.service.js';
 

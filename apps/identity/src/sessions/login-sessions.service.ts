@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import type { UserCaller } from '@rmm/access';
+import { IpNotAllowed, type UserCaller } from '@rmm/access';
 import type { UserLogin } from '@rmm/contracts';
 import { type AuditedCaller, type AuditedResource, Outbox, type OutboxTransaction } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
@@ -20,7 +20,7 @@ import { LoginAuditService, type LoginFailure } from './login-audit.service.js';
 import type { LoginMethod } from './login.metrics.js';
 import type { SessionMethod } from './session-family.entity.js';
 import { SessionRevocationsService } from './session-revocations.service.js';
-import { IpNotAllowed, SwitchNotAllowed } from './session.errors.js';
+import { SwitchNotAllowed } from './session.errors.js';
 import { SessionsRepository, type SsoOwner } from './sessions.repository.js';
 import { SessionsService, type IssuedSession, type SessionOptions, type StoredSession } from './sessions.service.js';
 

@@ -25,9 +25,3 @@ export class SwitchNotAllowed extends ForbiddenError {
   override code = 'sso_session_restricted';
   override error = 'This session began with single sign-on of another organization';
 }
-
-/** The partner does not list the address of the request. */
-export class IpNotAllowed extends ForbiddenError {
-  override code = 'ip_not_allowed';
-  override error = 'Address not allowed';
-}
