@@ -10,9 +10,9 @@ import {
 } from '@rmm/service-kit';
 import type { Cidr } from '@rmm/validation';
 import { readLimits, type IdentityLimits } from './limits.js';
-import type { MfaMethod } from './mfa/mfa-policy.js';
 import { readWebAuthnConfig, type WebAuthnConfig } from './passkeys/webauthn.config.js';
 import type { Argon2Cost, HashingBudget } from './passwords/password-hasher.service.js';
+import type { MfaMethod } from './users/user.js';
 
 export const IDENTITY_CONFIG = Symbol('IDENTITY_CONFIG');
 

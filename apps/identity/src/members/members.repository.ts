@@ -79,7 +79,7 @@ export interface LockedMember {
 }
 
 /** A membership with the partner or organization it is in. */
-export interface UserMembership extends LockedMember {
+export interface ScopedMember extends LockedMember {
   scope: MemberScope;
 }
 
@@ -218,8 +218,8 @@ export class MembersRepository {
   }
 
   /** Lists the memberships of a user that the caller can see, in no order. */
-  async listOfUser(tx: SqlExecutor, userId: string): Promise<UserMembership[]> {
-    const memberships: UserMembership[] = [];
+  async listOfUser(tx: SqlExecutor, userId: string): Promise<ScopedMember[]> {
+    const memberships: ScopedMember[] = [];
     for (const kind of ['partner', 'organization'] as const) {
       const { name, owner, restriction } = TABLES[kind];
       const rows = await tx.query<LockedMember & { partnerId: string; ownerId: string }>(

@@ -1,5 +1,5 @@
 import type { AccessScope, PartnerSecurity } from '@rmm/contracts';
-import type { User, UserMembership } from '../users/user.js';
+import type { MfaMethod, User, UserMembership } from '../users/user.js';
 
 /** `settings.security` of a partner or an organization. */
 export type SecuritySettings = PartnerSecurity;
@@ -25,8 +25,6 @@ export interface MfaSwitches {
   /** `MFA_FORCE_FOR_PARTNER_ADMIN` */
   forceByRole: boolean;
 }
-
-export type MfaMethod = 'totp' | 'sms' | 'passkey';
 
 export const MFA_STATUSES = ['enrolled', 'pending', 'overdue', 'not_required'] as const;
 export type MfaStatus = (typeof MFA_STATUSES)[number];
