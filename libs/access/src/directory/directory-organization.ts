@@ -1,5 +1,6 @@
 import type { OrganizationStatus } from '@rmm/contracts';
-import { readText, isUuid, isVersion, type ReadState } from './read-state.js';
+import { isUuid } from '@rmm/validation';
+import { readText, isVersion, type ReadState } from './read-state.js';
 
 /** The fields of an organization that other services than provisioning store. */
 export interface DirectoryOrganization {

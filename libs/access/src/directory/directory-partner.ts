@@ -1,6 +1,6 @@
 import type { PartnerStatus } from '@rmm/contracts';
-import { isTimeZone } from '@rmm/validation';
-import { readText, isUuid, isVersion, type ReadState } from './read-state.js';
+import { isTimeZone, isUuid } from '@rmm/validation';
+import { readText, isVersion, type ReadState } from './read-state.js';
 
 /** The fields of a partner that other services than identity store. */
 export interface DirectoryPartner {

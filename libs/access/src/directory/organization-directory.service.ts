@@ -1,6 +1,7 @@
 import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { Envelope } from '@rmm/contracts';
 import { type HasTenant, WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
+import { isUuid } from '@rmm/validation';
 import { AccessSources } from '../access-sources.service.js';
 import { ACCESS_CONFIG, type AccessConfig } from '../access.config.js';
 import { OrganizationAccessDenied } from '../access.errors.js';
@@ -9,7 +10,6 @@ import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js
 import { type DirectoryOrganization, isLive, readOrganization } from './directory-organization.js';
 import { DirectoryTools } from './directory-tools.service.js';
 import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
-import { isUuid } from './read-state.js';
 import { TenantDirectory } from './tenant-directory.service.js';
 
 const EFFECT = 'organization-directory';

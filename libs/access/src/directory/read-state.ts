@@ -5,12 +5,9 @@ export interface ReadState<Entry> {
   malformed: string[];
 }
 
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 /** NUL and half of a surrogate pair: PostgreSQL stores neither. */
 const NOT_STORABLE = /[\0\p{Surrogate}]/u;
 const MAX_TEXT = 1_000;
-
-export const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value);
 
 export const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 

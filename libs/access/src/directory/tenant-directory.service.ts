@@ -2,11 +2,12 @@ import type { Envelope } from '@rmm/contracts';
 import { MessageRejected } from '@rmm/messaging';
 import type { WorkerDatabase, WorkerTransaction } from '@rmm/persistence';
 import { UnavailableError } from '@rmm/service-kit';
+import { isUuid } from '@rmm/validation';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
 import type { InvalidationFeed } from '../invalidation/invalidation-feed.js';
 import type { DirectoryTools } from './directory-tools.service.js';
 import type { DirectoryName } from './directory.metrics.js';
-import { isUuid, type ReadState } from './read-state.js';
+import type { ReadState } from './read-state.js';
 import {
   type TenantDirectoryRepository,
   UNKNOWN,
