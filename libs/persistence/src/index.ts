@@ -32,7 +32,7 @@ export {
 } from './paging/list-page.js';
 export { PartitionMaintenanceJob } from './partitions/partition-maintenance.job.js';
 export { restrictToOrganization, type HasTenant, type TenantContext } from './tenants/tenant-context.js';
-export { tenantCondition, type Ownership as RowOwnership } from './tenants/tenant-condition.js';
+export { tenantCondition, type RowOwnership } from './tenants/tenant-condition.js';
 export { TenantDatabase, TenantTransaction } from './tenants/tenant-database.service.js';
 export * from './tenants/tenant.repository.js';
 export { WorkerDatabase, WorkerTransaction } from './worker/worker-database.service.js';

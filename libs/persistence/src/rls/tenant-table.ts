@@ -13,12 +13,12 @@ import {
 import { GLOBAL, WORKER_ONLY } from './table-markers.js';
 
 export type Privilege = 'select' | 'insert' | 'update' | 'delete';
-export type Ownership = 'organization' | 'partner' | 'dual' | 'user' | 'worker-only' | 'global';
+export type TableOwnership = 'organization' | 'partner' | 'dual' | 'user' | 'worker-only' | 'global';
 
 export interface TenantTableOptions {
   /** Created before, in the service's own schema. */
   table: string;
-  ownership: Ownership;
+  ownership: TableOwnership;
   /** The commands of the service login; none when absent. */
   service?: readonly Privilege[];
   /** The commands of the worker login, on all rows; none when absent. */
@@ -73,7 +73,7 @@ export async function withoutForcedRowSecurity<T>(
 
 type Marked = 'worker-only' | 'global';
 
-function isMarked(ownership: Ownership): ownership is Marked {
+function isMarked(ownership: TableOwnership): ownership is Marked {
   return ownership === 'worker-only' || ownership === 'global';
 }
 
@@ -87,7 +87,7 @@ function assertSane({ table, ownership, service = [], policies }: TenantTableOpt
 }
 
 function conditionsOf(
-  ownership: Exclude<Ownership, Marked>,
+  ownership: Exclude<TableOwnership, Marked>,
   columns: TenantColumns,
   own: Partial<Record<Privilege, string>>,
 ): Record<Privilege, string> {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { selected } from '../../test/fixture.js';
-import { ownerCondition, tenantCondition, type Ownership } from './tenant-condition.js';
+import { ownerCondition, tenantCondition, type RowOwnership } from './tenant-condition.js';
 import { encodeIds } from './tenant-context.js';
 
 const partnerId = randomUUID();
 const ids = (count: number) => Array.from({ length: count }, () => randomUUID());
-const conditionOf = (orgIds: string[], ownership: Ownership = 'organization') =>
+const conditionOf = (orgIds: string[], ownership: RowOwnership = 'organization') =>
   tenantCondition(selected(partnerId, orgIds), ownership, 'd');
 
 describe('the condition of selected organizations', () => {

@@ -4,7 +4,7 @@ import { encodeIds, type HasTenant, type TenantContext } from './tenant-context.
  * The owner of the rows of a table: one organization, the partner as a whole, an organization or (with `orgId` null) the
  * partner, or one user.
  */
-export type Ownership = 'organization' | 'partner' | 'dual' | 'user';
+export type RowOwnership = 'organization' | 'partner' | 'dual' | 'user';
 
 /** The SQL names of the columns of the owner: `apiKey.partnerId`, `k.partner_id`. */
 export interface OwnerColumns {
@@ -32,7 +32,7 @@ const NO_ROWS: OwnerCondition = { sql: 'false' };
  * that the policies of row-level security let the caller read, and an index on the tenant columns serves it.
  * @param alias  of the table in the statement
  */
-export function tenantCondition(caller: HasTenant, ownership: Ownership, alias: string): Required<OwnerCondition> {
+export function tenantCondition(caller: HasTenant, ownership: RowOwnership, alias: string): Required<OwnerCondition> {
   const columns = { partnerId: `${alias}.partner_id`, orgId: `${alias}.org_id`, userId: `${alias}.user_id` };
   const condition = ownerCondition(ownership, caller.tenant, columns);
   return { sql: condition ? `(${condition.sql})` : 'true', params: condition?.params ?? {} };
@@ -46,7 +46,7 @@ export type ReadPurpose = 'page' | 'count';
 
 /** @returns null when the caller reads the rows of every tenant */
 export function ownerCondition(
-  ownership: Ownership,
+  ownership: RowOwnership,
   tenant: TenantContext,
   columns: OwnerColumns,
   purpose: ReadPurpose = 'page',
@@ -64,7 +64,7 @@ export function ownerCondition(
 }
 
 function partnerCondition(
-  ownership: Ownership,
+  ownership: RowOwnership,
   { partnerId, orgAccess, orgIds }: TenantContext,
   columns: OwnerColumns,
   purpose: ReadPurpose,
@@ -97,7 +97,7 @@ function selectedCondition(orgIds: readonly string[], column: string, purpose: R
 }
 
 function organizationCondition(
-  ownership: Ownership,
+  ownership: RowOwnership,
   { partnerId, orgId }: TenantContext,
   columns: OwnerColumns,
 ): OwnerCondition {

@@ -9,7 +9,7 @@ import { EntityMapping } from './entity-mapping.js';
 import {
   hasManyOrganizations,
   type OwnerColumns,
-  type Ownership,
+  type RowOwnership,
   ownerCondition,
   type ReadPurpose,
 } from './tenant-condition.js';
@@ -92,7 +92,7 @@ export interface RepositoryOptions {
    * The owner of a row. Adds the caller's tenant as a plain predicate to each statement, so that an index on the tenant
    * columns serves it; row-level security remains the safety net. No predicate when absent.
    */
-  ownership?: Ownership;
+  ownership?: RowOwnership;
   /** Properties of the owner that have another name than `partnerId`, `orgId`, `userId`: `id` in the tenant's own table. */
   ownerColumns?: Partial<OwnerColumns>;
   /** Name of the entity in conditions; the entity's name in camel case when absent (`apiKey`). */
