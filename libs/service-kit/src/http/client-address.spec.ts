@@ -1,7 +1,7 @@
 import express from 'express';
 import request from 'supertest';
 import { parseCidr, type Cidr } from '@rmm/validation';
-import { clientAddress, trustProxies } from './client-address.js';
+import { resolveClientAddress, trustProxies } from './client-address.js';
 
 const cidrs = (...ranges: string[]) => ranges.map((range) => parseCidr(range) as Cidr);
 
@@ -12,12 +12,12 @@ async function addressOf(trusted: readonly Cidr[], peer: string | undefined, hea
   app.set('trust proxy', trusts);
   app.use((received, response) => {
     Object.defineProperty(received.socket, 'remoteAddress', { value: peer });
-    response.json({ address: clientAddress(received, trusts(peer ?? '')) ?? null });
+    response.json({ address: resolveClientAddress(received, trusts(peer ?? '')) ?? null });
   });
   return ((await request(app).get('/').set(headers)).body as { address: string | null }).address;
 }
 
-describe('clientAddress', () => {
+describe('resolveClientAddress', () => {
   const proxies = cidrs('10.0.0.0/8', 'fd00::/8');
 
   it.each([

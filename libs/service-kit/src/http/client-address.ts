@@ -14,7 +14,7 @@ export function trustProxies(cidrs: readonly Cidr[]): (address: string) => boole
  * Returns the right-most address of `X-Forwarded-For` (else `X-Real-IP`) that is no trusted proxy, the left-most where
  * all are, and only when the peer itself is trusted; otherwise the peer. A hop that is no address ends the chain.
  */
-export function clientAddress(
+export function resolveClientAddress(
   request: Pick<Request, 'headers' | 'ips' | 'socket'>,
   isPeerTrusted: boolean,
 ): string | undefined {

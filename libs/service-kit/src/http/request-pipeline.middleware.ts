@@ -13,7 +13,7 @@ import { HealthRegistry } from '../health/health-registry.service.js';
 import { Logger } from '../logging/logger.service.js';
 import { FLEET_CONFIG } from '../tokens.js';
 import { BodyReader, type BodyRule, hasBody } from './body.middleware.js';
-import { clientAddress, trustProxies } from './client-address.js';
+import { resolveClientAddress, trustProxies } from './client-address.js';
 import { corsHeaders, setSecurityHeaders } from './headers.middleware.js';
 import type { KitRequest, KitResponse } from './kit-request.types.js';
 import { PathRules, type PathRule } from './path-rules.js';
@@ -112,7 +112,7 @@ export class RequestPipeline implements OnApplicationBootstrap {
     request.requestId = typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
     // Express reads the first word; only the last one was written by the proxy that we trust.
     if (protocols?.includes(',')) request.headers['x-forwarded-proto'] = String(protocols).split(',').at(-1)?.trim();
-    request.clientAddress = clientAddress(request, this.trusts(request.socket.remoteAddress ?? ''));
+    request.clientAddress = resolveClientAddress(request, this.trusts(request.socket.remoteAddress ?? ''));
     response.setHeader('X-Request-Id', request.requestId);
     if (this.health.state === 'draining') response.setHeader('Connection', 'close');
   }
