@@ -10,8 +10,8 @@ export { Broadcasts, type BroadcastSubscription } from './broadcasts/broadcasts.
 export { type ByteLimits, RoundRobinQueue, type WaitingItem } from './consume/round-robin-queue.js';
 export { NatsLink, type NatsLinkOptions } from './connection/nats-link.service.js';
 export { natsOptions, parseNatsUrl, type NatsAddress } from './connection/nats-options.js';
-export { DeadLettersRepository, type DeadLetterMessage } from './consume/dead-letters.repository.js';
-export { DeadLettersService } from './consume/dead-letters.service.js';
+export { DeadLetterMessagesRepository, type DeadLetterMessage } from './consume/dead-letter-messages.repository.js';
+export { DeadLetterMessagesService } from './consume/dead-letter-messages.service.js';
 export {
   EventBatches,
   type BatchMessage,

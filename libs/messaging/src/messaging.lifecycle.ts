@@ -1,6 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { NatsLink } from './connection/nats-link.service.js';
-import { DeadLettersRepository } from './consume/dead-letters.repository.js';
+import { DeadLetterMessagesRepository } from './consume/dead-letter-messages.repository.js';
 import { EventBatches } from './consume/event-batches.service.js';
 import { EventStreams } from './consume/event-streams.service.js';
 import { JetStreamServer } from './consume/jetstream.transport.js';
@@ -18,7 +18,7 @@ export class MessagingLifecycle implements OnApplicationBootstrap, BeforeApplica
     private readonly batches: EventBatches,
     private readonly streams: EventStreams,
     private readonly server: JetStreamServer,
-    private readonly deadLetters: DeadLettersRepository,
+    private readonly deadLetters: DeadLetterMessagesRepository,
     private readonly metrics: MessagingMetrics,
   ) {}
 

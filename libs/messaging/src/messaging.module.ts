@@ -4,8 +4,8 @@ import { HealthRegistry } from '@rmm/service-kit';
 import { AuditTrail } from './audit/audit-trail.service.js';
 import { Broadcasts } from './broadcasts/broadcasts.service.js';
 import { NatsLink } from './connection/nats-link.service.js';
-import { DeadLettersRepository } from './consume/dead-letters.repository.js';
-import { DeadLettersService } from './consume/dead-letters.service.js';
+import { DeadLetterMessagesRepository } from './consume/dead-letter-messages.repository.js';
+import { DeadLetterMessagesService } from './consume/dead-letter-messages.service.js';
 import { EventBatches } from './consume/event-batches.service.js';
 import { EventStreams } from './consume/event-streams.service.js';
 import { Inbox } from './consume/inbox.repository.js';
@@ -38,8 +38,8 @@ export class MessagingModule {
       BroadcastOutboxRepository,
       BroadcastRelay,
       Broadcasts,
-      DeadLettersRepository,
-      DeadLettersService,
+      DeadLetterMessagesRepository,
+      DeadLetterMessagesService,
       EventBatches,
       EventStreams,
       Inbox,

@@ -4,8 +4,8 @@ import pg from 'pg';
 import { WorkerDatabase } from '@rmm/persistence';
 import { MetricsRegistry } from '@rmm/service-kit';
 import {
-  DeadLettersRepository,
-  DeadLettersService,
+  DeadLetterMessagesRepository,
+  DeadLetterMessagesService,
   Inbox,
   JetStreamServer,
   MessagingMetrics,
@@ -22,10 +22,15 @@ const worker = new WorkerDatabase({ workerPool: pool });
 const link = new NatsLink({ url: process.env.NATS_URL, name: 'provisioning' });
 const metrics = new MessagingMetrics(new MetricsRegistry('provisioning'));
 const subjects = ['rmm.internal.identity.partner.updated'];
-const server = new JetStreamServer(link, new DeadLettersService(new DeadLettersRepository(worker)), metrics, {
-  service: 'provisioning',
-  concurrency: 4,
-});
+const server = new JetStreamServer(
+  link,
+  new DeadLetterMessagesService(new DeadLetterMessagesRepository(worker)),
+  metrics,
+  {
+    service: 'provisioning',
+    concurrency: 4,
+  },
+);
 const inbox = new Inbox(worker, { service: 'provisioning' });
 server.addHandler(
   subjects[0],

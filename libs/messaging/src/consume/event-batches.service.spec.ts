@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Envelope } from '@rmm/contracts';
 import { eventually } from '@rmm/testing-services';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
-import { DeadLettersRepository, DeadLettersService, EventBatches, type BatchMessage } from '../index.js';
+import { DeadLetterMessagesRepository, DeadLetterMessagesService, EventBatches, type BatchMessage } from '../index.js';
 
 describe('EventBatches', () => {
   let testApp: MessagingTestApp;
@@ -85,10 +85,10 @@ describe('EventBatches', () => {
       if (broken) throw new Error('no');
       handled.push(...batch.map(({ envelope }) => envelope.id));
     });
-    const deadLetters = app.get(DeadLettersRepository);
+    const deadLetters = app.get(DeadLetterMessagesRepository);
     await eventually(async () => expect(await deadLetters.count()).toBe(1));
     broken = false;
-    const replayed = await app.get(DeadLettersService).replay({ consumer: 'batches-c' });
+    const replayed = await app.get(DeadLetterMessagesService).replay({ consumer: 'batches-c' });
     expect(replayed).toEqual({ replayed: 1, failed: 0, left: 0 });
     expect(handled).toEqual([id]);
     await subscription.stop();

@@ -3,7 +3,7 @@ import type { Envelope, StreamKind } from '@rmm/contracts';
 import { NatsLink } from '../connection/nats-link.service.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
 import { BatchConsumer } from './batch-consumer.js';
-import { DeadLettersService } from './dead-letters.service.js';
+import { DeadLetterMessagesService } from './dead-letter-messages.service.js';
 import { MessageSettler, type RedeliveryPolicy } from './message-settler.js';
 
 export interface BatchOptions {
@@ -43,7 +43,7 @@ export class EventBatches {
 
   constructor(
     private readonly link: NatsLink,
-    private readonly deadLetters: DeadLettersService,
+    private readonly deadLetters: DeadLetterMessagesService,
     private readonly metrics: MessagingMetrics,
   ) {}
 

@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@rmm/testing-services';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
-import { DeadLettersRepository, DeadLettersService, EventStreams, type StreamMessage } from '../index.js';
+import { DeadLetterMessagesRepository, DeadLetterMessagesService, EventStreams, type StreamMessage } from '../index.js';
 
 const BYTES = { total: 10_000_000, shared: 1_000_000 };
 
@@ -143,7 +143,7 @@ describe('EventStreams', () => {
     });
     await eventually(() => expect(deliveries).toEqual({ [released]: 5, [unwanted]: 1 }));
     await eventually(async () => expect(await unsettled('streams-b')).toBe(0));
-    expect(await app.get(DeadLettersRepository).count()).toBe(0);
+    expect(await app.get(DeadLetterMessagesRepository).count()).toBe(0);
     await subscription.stop();
   });
 
@@ -158,7 +158,9 @@ describe('EventStreams', () => {
     });
     await eventually(() => expect(deliveries).toEqual([1, 2, 3, 4, 5, 6]));
     await eventually(async () => expect(await unsettled('streams-e')).toBe(0));
-    expect((await app.get(DeadLettersRepository).list()).filter(({ messageId }) => messageId === id)).toEqual([]);
+    expect((await app.get(DeadLetterMessagesRepository).list()).filter(({ messageId }) => messageId === id)).toEqual(
+      [],
+    );
     await subscription.stop();
   });
 
@@ -171,9 +173,9 @@ describe('EventStreams', () => {
       handled.push(message.envelope.id);
       message.ack();
     });
-    await eventually(async () => expect(await app.get(DeadLettersRepository).count()).toBe(1));
+    await eventually(async () => expect(await app.get(DeadLetterMessagesRepository).count()).toBe(1));
     broken = false;
-    const replayed = await app.get(DeadLettersService).replay({ consumer: 'streams-c' });
+    const replayed = await app.get(DeadLetterMessagesService).replay({ consumer: 'streams-c' });
     expect(replayed).toEqual({ replayed: 1, failed: 0, left: 0 });
     expect(handled).toEqual([id]);
     await subscription.stop();

@@ -3,7 +3,7 @@ import type { JsMsg } from 'nats';
 import { STREAMS } from '@rmm/contracts';
 import { NatsLink } from '../connection/nats-link.service.js';
 import { MessagingMetrics } from '../messaging.metrics.js';
-import { DeadLettersService } from './dead-letters.service.js';
+import { DeadLetterMessagesService } from './dead-letter-messages.service.js';
 import { MessageSettler, type RedeliveryPolicy } from './message-settler.js';
 import { StoredMessages, textOf } from './stored-messages.js';
 import {
@@ -24,7 +24,7 @@ export class EventStreams {
 
   constructor(
     private readonly link: NatsLink,
-    private readonly deadLetters: DeadLettersService,
+    private readonly deadLetters: DeadLetterMessagesService,
     private readonly metrics: MessagingMetrics,
   ) {}
 

@@ -6,8 +6,8 @@ import { currentContext, MetricsRegistry, UnavailableError } from '@rmm/service-
 import { eventually } from '@rmm/testing-services';
 import { SPEC_DURABLES, startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
 import {
-  DeadLettersRepository,
-  DeadLettersService,
+  DeadLetterMessagesRepository,
+  DeadLetterMessagesService,
   ensureStreams,
   Inbox,
   MessageRejected,
@@ -165,13 +165,13 @@ describe('JetStreamServer', () => {
     await publish(envelope({ data: { behavior: 'reject' } }));
     await eventually(async () => expect((await outcomes()).terminated - before.terminated).toBe(4));
     await eventually(async () => expect(await pending('provisioning-internal')).toBe(0));
-    expect(await app.get(DeadLettersRepository).count()).toBe(0);
+    expect(await app.get(DeadLetterMessagesRepository).count()).toBe(0);
   });
 
   it('dead-letters a message whose deliveries are used up, and replays it', async () => {
     const sent = envelope({ data: { behavior: 'fail' } });
     await publish(sent);
-    const deadLetters = app.get(DeadLettersRepository);
+    const deadLetters = app.get(DeadLetterMessagesRepository);
     const [row] = await eventually(async () => {
       const rows = await deadLetters.list();
       expect(rows).toHaveLength(1);
@@ -186,7 +186,7 @@ describe('JetStreamServer', () => {
     });
     await eventually(async () => expect(await pending('provisioning-internal')).toBe(0));
 
-    expect(await app.get(DeadLettersService).replay()).toEqual({ replayed: 0, failed: 1, left: 1 });
+    expect(await app.get(DeadLetterMessagesService).replay()).toEqual({ replayed: 0, failed: 1, left: 1 });
     healed.add(sent.id);
     const asked = await app
       .get(RpcClient)
@@ -202,17 +202,17 @@ describe('JetStreamServer', () => {
     await eventually(() => expect(attempts.get(sent.id)).toBeGreaterThan(4));
     healed.add(sent.id);
     await eventually(() => expect(seen.some(({ id }) => id === sent.id)).toBe(true));
-    expect(await app.get(DeadLettersRepository).count()).toBe(0);
+    expect(await app.get(DeadLetterMessagesRepository).count()).toBe(0);
   });
 
   it('dead-letters a message of a newer schema version at once', async () => {
     const sent = envelope({ schemaVersion: 2 });
     await publish(sent);
     await eventually(async () =>
-      expect((await app.get(DeadLettersRepository).list()).map(({ messageId }) => messageId)).toEqual([sent.id]),
+      expect((await app.get(DeadLetterMessagesRepository).list()).map(({ messageId }) => messageId)).toEqual([sent.id]),
     );
-    const [row] = await app.get(DeadLettersRepository).list();
-    await app.get(DeadLettersRepository).delete(row.id);
+    const [row] = await app.get(DeadLetterMessagesRepository).list();
+    await app.get(DeadLetterMessagesRepository).delete(row.id);
   });
 
   it('continues after a restart of NATS, and once its deleted durable consumer is set up again', async () => {

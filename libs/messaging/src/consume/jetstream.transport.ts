@@ -18,7 +18,7 @@ import { MessagingMetrics } from '../messaging.metrics.js';
 import { MESSAGING_OPTIONS, type MessagingModuleOptions } from '../messaging.options.js';
 import { RpcServer } from '../rpc/rpc-server.js';
 import { uncovered } from '../streams/durables.js';
-import { DeadLettersService } from './dead-letters.service.js';
+import { DeadLetterMessagesService } from './dead-letter-messages.service.js';
 import { DurableConsumer } from './durable-consumer.js';
 import { KeyedQueue } from './keyed-queue.js';
 import { keepAlive, MessageSettler, type RedeliveryPolicy } from './message-settler.js';
@@ -64,7 +64,7 @@ export class JetStreamServer extends Server implements CustomTransportStrategy {
 
   constructor(
     private readonly link: NatsLink,
-    private readonly deadLetters: DeadLettersService,
+    private readonly deadLetters: DeadLetterMessagesService,
     private readonly metrics: MessagingMetrics,
     @Inject(MESSAGING_OPTIONS)
     private readonly options: Pick<

@@ -6,7 +6,7 @@ import { decodeEnvelope } from '../envelope/decode-envelope.js';
 import { MessageRejected } from '../messaging.errors.js';
 import type { MessagingMetrics } from '../messaging.metrics.js';
 import { ACK_WAIT_MS } from '../streams/durables.js';
-import { describeReason, type DeadLettersService } from './dead-letters.service.js';
+import { describeReason, type DeadLetterMessagesService } from './dead-letter-messages.service.js';
 
 /** The newest version of the envelope that this code understands. */
 const SCHEMA_VERSION = 1;
@@ -36,7 +36,7 @@ export class MessageSettler {
 
   constructor(
     private readonly durable: string,
-    private readonly deadLetters: DeadLettersService,
+    private readonly deadLetters: DeadLetterMessagesService,
     private readonly metrics: MessagingMetrics,
     private readonly policy: RedeliveryPolicy = DEFAULT_REDELIVERY_POLICY,
     /** Returns the text of a message, which a consumer of headers reads from the stream. */

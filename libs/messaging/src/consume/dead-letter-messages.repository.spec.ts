@@ -1,16 +1,16 @@
 import type { INestApplication } from '@nestjs/common';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
-import { DeadLettersRepository } from '../index.js';
+import { DeadLetterMessagesRepository } from '../index.js';
 
-describe('DeadLettersRepository', () => {
+describe('DeadLetterMessagesRepository', () => {
   let testApp: MessagingTestApp;
   let app: INestApplication;
-  let repository: DeadLettersRepository;
+  let repository: DeadLetterMessagesRepository;
 
   beforeAll(async () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
-    repository = app.get(DeadLettersRepository);
+    repository = app.get(DeadLetterMessagesRepository);
   });
   afterAll(() => testApp.stop(), 30_000);
   beforeEach(() => testApp.admin.query('delete from dead_letter_message'));

@@ -2,18 +2,18 @@ import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { MetricsRegistry } from '@rmm/service-kit';
 import { startMessagingTestApp, type MessagingTestApp } from '../../test/messaging-test-app.js';
-import { DeadLettersRepository, DeadLettersService } from '../index.js';
+import { DeadLetterMessagesRepository, DeadLetterMessagesService } from '../index.js';
 
-describe('DeadLettersService', () => {
+describe('DeadLetterMessagesService', () => {
   let testApp: MessagingTestApp;
   let app: INestApplication;
-  let letters: DeadLettersService;
+  let letters: DeadLetterMessagesService;
   let consumer: string;
 
   beforeAll(async () => {
     testApp = await startMessagingTestApp();
     app = await testApp.startService();
-    letters = app.get(DeadLettersService);
+    letters = app.get(DeadLetterMessagesService);
   });
   afterAll(() => testApp.stop(), 30_000);
   beforeEach(() => {
@@ -22,7 +22,7 @@ describe('DeadLettersService', () => {
 
   const store = (messageId: string) =>
     letters.store({ consumer, messageId, subject: 'a.b', payload: messageId, reason: 'Error: first', deliveries: 5 });
-  const list = () => app.get(DeadLettersRepository).list({ consumer });
+  const list = () => app.get(DeadLetterMessagesRepository).list({ consumer });
 
   it('handles the messages of a consumer in the order they failed, and deletes them', async () => {
     await store('one');

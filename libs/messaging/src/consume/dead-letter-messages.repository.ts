@@ -19,7 +19,7 @@ const COLUMNS = `id, consumer, subject, message_id AS "messageId", payload, reas
 
 /** Queries of `dead_letter_message`. Uses the worker login: the table has no tenant. */
 @Injectable()
-export class DeadLettersRepository {
+export class DeadLetterMessagesRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
   /** Stores a message; a second time it adds the deliveries and replaces the reason. */

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import type { ReplayDeadLettersReply, ReplayDeadLettersRequest } from '@rmm/contracts';
-import { DeadLettersRepository, type DeadLetterMessage } from './dead-letters.repository.js';
+import { DeadLetterMessagesRepository, type DeadLetterMessage } from './dead-letter-messages.repository.js';
 
 /** Handles one dead letter again; registered by the consumer that stored it. */
 export type ReplayHandler = (subject: string, payload: string) => Promise<void>;
 
 /** Stores the messages whose deliveries are used up, and replays them. */
 @Injectable()
-export class DeadLettersService {
+export class DeadLetterMessagesService {
   private readonly handlers = new Map<string, ReplayHandler>();
 
-  constructor(private readonly repository: DeadLettersRepository) {}
+  constructor(private readonly repository: DeadLetterMessagesRepository) {}
 
   /** @param consumer  the durable consumer whose messages `handler` understands */
   register(consumer: string, handler: ReplayHandler): void {
