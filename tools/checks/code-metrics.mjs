@@ -19,9 +19,7 @@ const ROLES = new Set(
 );
 /** Names that have the same meaning in each project. */
 const WHOLE_NAMES = new Set(
-  'config.ts main.ts index.ts limits.ts errors.ts entities.ts migrate.ts service-options.ts openapi-examples.ts'.split(
-    ' ',
-  ),
+  'config.ts main.ts index.ts limits.ts errors.ts entities.ts migrate.ts service-options.ts'.split(' '),
 );
 
 /** Files that "create an API key" passes: the controller, and those of its imports that match a pattern. */

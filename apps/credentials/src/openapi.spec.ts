@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import supertest from 'supertest';
+import { readExamples } from '@rmm/service-kit';
 import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
 import { API_EXAMPLES } from '../test/api-examples/index.js';
 import { CredentialsTestApp } from '../test/credentials-test-app.js';
 import { recordedClient } from '../test/recorded-client.js';
-import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
+import { EXAMPLES_FILE } from './service-options.js';
 
 describe('OpenAPI document of credentials', () => {
   let service: CredentialsTestApp;
@@ -40,13 +41,13 @@ describe('OpenAPI document of credentials', () => {
 
   // After a change of operations: RECORD_EXAMPLES=1 npx jest -c apps/credentials/jest.config.mjs src/openapi.spec.ts
   it('has a recorded example for each operation that matches its schema', () => {
-    const examples = readExamples();
+    const examples = readExamples(EXAMPLES_FILE);
     expect(Object.keys(examples).sort()).toEqual([...document.offered].sort());
     expect(document.exampleMismatches(examples)).toEqual([]);
   });
 
   it('shows no real key', () => {
-    const shown = JSON.stringify(readExamples()).match(/svc_[\w-]+|[0-9a-f]{64}/g) ?? [];
+    const shown = JSON.stringify(readExamples(EXAMPLES_FILE)).match(/svc_[\w-]+|[0-9a-f]{64}/g) ?? [];
     expect(shown.length).toBeGreaterThan(5);
     expect(shown.filter((key) => !/^(?:svc_)?(?:sp_)?(.)\1*$/.test(key))).toEqual([]);
   });

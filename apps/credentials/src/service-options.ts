@@ -1,7 +1,9 @@
 import { JetStreamServer } from '@rmm/messaging';
-import type { ServiceOptions } from '@rmm/service-kit';
+import { readExamples, type ServiceOptions } from '@rmm/service-kit';
 import { type CredentialsConfig, readCredentialsConfig } from './config.js';
-import { readExamples } from './openapi-examples.js';
+
+/** Calls recorded by `openapi.spec.ts`, shown with their operations; in the folder of `src` and `dist`. */
+export const EXAMPLES_FILE = new URL('../openapi-examples.json', import.meta.url);
 
 /** The options of this service; shared by `main.ts` and the specs that start it. */
 export const serviceOptions: ServiceOptions<CredentialsConfig> = {
@@ -19,7 +21,7 @@ export const serviceOptions: ServiceOptions<CredentialsConfig> = {
       },
       { name: 'Service principals', description: 'Machine identities of an organization that own API keys' },
     ],
-    examples: readExamples,
+    examples: () => readExamples(EXAMPLES_FILE),
   },
   microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),
 };

@@ -1,9 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import supertest from 'supertest';
+import { readExamples } from '@rmm/service-kit';
 import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
 import { API_EXAMPLES } from '../test/api-examples/api-examples.js';
 import { IdentityTestApp, type IdentityReplica } from '../test/identity-test-app.js';
-import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
+import { EXAMPLES_FILE } from './service-options.js';
 
 describe('the OpenAPI document of identity', () => {
   let testApp: IdentityTestApp;
@@ -47,7 +48,7 @@ describe('the OpenAPI document of identity', () => {
 
   // After a change of operations: RECORD_EXAMPLES=1 npx jest -c apps/identity/jest.config.mjs src/openapi.spec.ts
   it('has a recorded example for each operation that still fits its schema', () => {
-    const examples = readExamples();
+    const examples = readExamples(EXAMPLES_FILE);
     expect(Object.keys(examples).sort()).toEqual([...document.offered].sort());
     expect(document.exampleMismatches(examples)).toEqual([]);
   });

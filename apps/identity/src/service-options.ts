@@ -1,13 +1,15 @@
 import type { MicroserviceOptions } from '@nestjs/microservices';
 import { JetStreamServer } from '@rmm/messaging';
-import type { ServiceOptions } from '@rmm/service-kit';
+import { readExamples, type ServiceOptions } from '@rmm/service-kit';
 import { AVATAR_BODY, AVATAR_TIMEOUT } from './account/avatar-form.js';
 import { ACCOUNT_FORM_BODY, ACCOUNT_PATHS } from './account-pages/account-pages.controller.js';
 import { VERIFY_TIMEOUT } from './audit/chain-verification.service.js';
 import { type IdentityConfig, readIdentityConfig } from './config.js';
-import { readExamples } from './openapi-examples.js';
 import { SCIM_BODY, SCIM_ERRORS } from './scim/scim.config.js';
 import { BACKCHANNEL_LOGOUT_BODY } from './sso/backchannel-logout.controller.js';
+
+/** Calls recorded by `openapi.spec.ts`, shown with their operations; in the folder of `src` and `dist`. */
+export const EXAMPLES_FILE = new URL('../openapi-examples.json', import.meta.url);
 
 /** The options of this service; shared by `main.ts` and the specs that start it. */
 export const serviceOptions: ServiceOptions<IdentityConfig> = {
@@ -31,7 +33,7 @@ export const serviceOptions: ServiceOptions<IdentityConfig> = {
       { name: 'Single sign-on', description: 'Identity providers, domains and logins by OpenID Connect' },
       { name: 'Users', description: 'Members of a tenant and their roles' },
     ],
-    examples: readExamples,
+    examples: () => readExamples(EXAMPLES_FILE),
   },
   bodyLimits: [ACCOUNT_FORM_BODY, AVATAR_BODY, BACKCHANNEL_LOGOUT_BODY, SCIM_BODY],
   errorBodies: SCIM_ERRORS,

@@ -1,10 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import supertest from 'supertest';
+import { readExamples } from '@rmm/service-kit';
 import { examplesOf, OpenApiDocument } from '@rmm/testing/openapi';
 import { API_EXAMPLES } from '../test/api-examples/index.js';
 import { RecordedClient } from '../test/api-examples/recorded-client.js';
 import { DispatcherTestApp } from '../test/dispatcher-test-app.js';
-import { EXAMPLES_FILE, readExamples } from './openapi-examples.js';
+import { EXAMPLES_FILE } from './service-options.js';
 
 describe('the OpenAPI document of webhook-dispatcher', () => {
   let service: DispatcherTestApp;
@@ -40,13 +41,13 @@ describe('the OpenAPI document of webhook-dispatcher', () => {
 
   // After a change of operations: RECORD_EXAMPLES=1 npx jest -c apps/webhook-dispatcher/jest.config.mjs src/openapi.spec.ts
   it('shows a recorded call with each operation, which still fits', () => {
-    const examples = readExamples();
+    const examples = readExamples(EXAMPLES_FILE);
     expect(Object.keys(examples).sort()).toEqual([...document.offered].sort());
     expect(document.exampleMismatches(examples)).toEqual([]);
   });
 
   it('shows no secret that was ever alive', () => {
-    const shown = JSON.stringify(readExamples()).match(/whsec_[\w+/=-]+|sha256=\w+/g) ?? [];
+    const shown = JSON.stringify(readExamples(EXAMPLES_FILE)).match(/whsec_[\w+/=-]+|sha256=\w+/g) ?? [];
     expect(shown.length).toBeGreaterThan(0);
     expect(shown.filter((secret) => !/^whsec_A+$/.test(secret))).toEqual([]);
   });

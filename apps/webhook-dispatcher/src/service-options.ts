@@ -1,7 +1,9 @@
 import { JetStreamServer } from '@rmm/messaging';
-import type { ServiceOptions } from '@rmm/service-kit';
+import { readExamples, type ServiceOptions } from '@rmm/service-kit';
 import { readWebhookDispatcherConfig, type WebhookDispatcherConfig } from './config.js';
-import { readExamples } from './openapi-examples.js';
+
+/** Calls recorded by `openapi.spec.ts`, shown with their operations; in the folder of `src` and `dist`. */
+export const EXAMPLES_FILE = new URL('../openapi-examples.json', import.meta.url);
 
 /** The options of this service; shared by `main.ts` and the specs that start it. */
 export const serviceOptions: ServiceOptions<WebhookDispatcherConfig> = {
@@ -14,7 +16,7 @@ export const serviceOptions: ServiceOptions<WebhookDispatcherConfig> = {
       { name: 'Webhooks', description: 'Webhooks, their secrets, deliveries, retries and event types' },
       { name: 'Partner webhooks', description: 'Webhooks that get the events of all organizations of a partner' },
     ],
-    examples: readExamples,
+    examples: () => readExamples(EXAMPLES_FILE),
   },
   microservices: (app) => void app.connectMicroservice({ strategy: app.get(JetStreamServer) }),
 };

@@ -3,4 +3,4 @@ export { DescribeEntityTags } from './entity-tags.decorator.js';
 export { addErrorCodes, ErrorCodes, type ErrorCodesByStatus } from './error-codes.decorator.js';
 export * from './openapi-documents.service.js';
 export { addResponseHeader, type HeaderName } from './response-headers.js';
-export type { OperationExample, OperationExamples } from './operation-examples.js';
+export { readExamples, type OperationExample, type OperationExamples } from './operation-examples.js';

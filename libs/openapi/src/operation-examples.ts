@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { OpenApiOperation } from './openapi-documents.service.js';
 
 /** A call of an operation and its response, recorded from a real run. */
@@ -14,6 +15,10 @@ export interface OperationExample {
 
 /** By operation: `post /auth/login`. The first one of a status is shown. */
 export type OperationExamples = Readonly<Record<string, readonly OperationExample[]>>;
+
+/** Reads the recorded calls of a service from a JSON file. */
+export const readExamples = (file: URL): OperationExamples =>
+  JSON.parse(readFileSync(file, 'utf8')) as OperationExamples;
 
 /** Adds recorded calls to an operation: request body, responses, and the first call as a shell command. */
 export function addExamples(operation: OpenApiOperation, method: string, examples: readonly OperationExample[]): void {

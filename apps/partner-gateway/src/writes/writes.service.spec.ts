@@ -15,6 +15,7 @@ import {
   type DomainError,
   ForbiddenError,
   InternalError,
+  readExamples,
   UnavailableError,
 } from '@rmm/service-kit';
 import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
@@ -23,7 +24,7 @@ import { canonicalJson } from '@rmm/validation';
 import { GatewayTestApp } from '../../test/gateway-test-app.js';
 import { revisionOf } from '../export/export-record.mapper.js';
 import { ExportController } from '../export/export.controller.js';
-import { EXAMPLES_FILE, readExamples } from '../openapi-examples.js';
+import { EXAMPLES_FILE } from '../service-options.js';
 import { WritesController } from './writes.controller.js';
 
 const SCOPES = ['organizations:write', 'sites:write', 'enrollment-keys:write', 'sites:read'];
@@ -390,10 +391,10 @@ describe('the writes of the partner interface', () => {
     expect(document.contradictions(calls)).toEqual([]);
     const recorded = examplesOf(calls, document.operationOf);
     if (process.env.RECORD_EXAMPLES) {
-      writeFileSync(EXAMPLES_FILE, JSON.stringify({ ...readExamples(), ...recorded }, null, 2) + '\n');
+      writeFileSync(EXAMPLES_FILE, JSON.stringify({ ...readExamples(EXAMPLES_FILE), ...recorded }, null, 2) + '\n');
     }
-    expect(Object.keys(readExamples())).toEqual(expect.arrayContaining(Object.keys(recorded)));
-    expect(document.exampleMismatches(readExamples())).toEqual([]);
+    expect(Object.keys(readExamples(EXAMPLES_FILE))).toEqual(expect.arrayContaining(Object.keys(recorded)));
+    expect(document.exampleMismatches(readExamples(EXAMPLES_FILE))).toEqual([]);
   });
 
   it('are the only routes that are not read', async () => {
