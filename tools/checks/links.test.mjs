@@ -1,4 +1,4 @@
-// Checks relative links of Markdown files, and Markdown files that comments of the sources cite, with their anchors.
+// Checks relative links of Markdown files, and what comments and READMEs cite: Markdown files with their anchors, paths of a project.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
@@ -14,6 +14,11 @@ const COMMENT = /\/\*[\s\S]*?\*\/|(?<!:)\/\/[^\n]*|^\s*#[^\n]*/gm;
 const CITATION = /(?<![\w/.-])([\w.-]+\/)*[\w.-]+\.md(#[\w-]+)?/g;
 /** A path from the root is checked in strings too (test titles, messages). */
 const PATH_IN_TEXT = /\bdocs\/[\w./-]+\.md(#[\w-]+)?/g;
+/** Sections of documents that are not part of the repository. */
+const ABSENT_DOCUMENT = /\b(SPEC|CONTRACT|ARCHITECTURE) \d[\d.]*/g;
+const PROJECT_README = /^(apps|libs|packages)\/[^/]+\/README\.md$|^(tools|bench)\/README\.md$/;
+/** A file or folder of the project that its README names: `src/limits.ts`. */
+const PROJECT_PATH = /`((?:src|test)\/[\w./-]+)`/g;
 
 /** Lists committed and new files; never what is installed or built. */
 const files = () =>
@@ -70,6 +75,23 @@ test('every Markdown file that a source cites exists, with its heading', () => {
   assert.ok(citations.length > 20, `only ${citations.length} citations were found: the pattern is outdated`);
   const problems = citations.map(({ file, link }) => problemOf(file, link, ['', path.dirname(file)]));
   assert.deepEqual([...new Set(problems.filter(Boolean))], []);
+});
+
+test('no source and no document cites what the repository does not contain', () => {
+  const cited = files()
+    .filter((file) => SOURCE.test(file) || file.endsWith('.md'))
+    .flatMap((file) => [...read(file).matchAll(ABSENT_DOCUMENT)].map(([section]) => `${file}: ${section}`));
+  assert.deepEqual(cited, []);
+});
+
+test('every file that the README of a project names exists', () => {
+  const paths = files()
+    .filter((file) => PROJECT_README.test(file))
+    .flatMap((file) => [...read(file).matchAll(PROJECT_PATH)].map(([, name]) => ({ file, name })));
+  assert.ok(paths.length > 10, `only ${paths.length} paths were found: the pattern is outdated`);
+  const isMissing = ({ file, name }) => !fs.existsSync(path.join(ROOT, path.dirname(file), name));
+  const missing = paths.filter(isMissing).map(({ file, name }) => `${file}: ${name} does not exist`);
+  assert.deepEqual(missing, []);
 });
 
 test('the index lists every decision', () => {

@@ -36,7 +36,10 @@ const script = {
 };
 const value = { deviceId, definitionId: siteId, name: 'F', fieldKey: 'f', type: 'text', value: 'x' };
 
-/** A record with unknown values, as provisioning sends it, and the fields of CONTRACT 4.4.3 in addition to the base. */
+/**
+ * A record with unknown values, as provisioning sends it, and its fields in addition to those of every record.
+ * @see docs/reference/partner-interface.md#records
+ */
 const CASES: [ExportResource<never>, object, string][] = [
   [
     devices.DEVICES,
