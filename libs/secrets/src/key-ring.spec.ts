@@ -49,7 +49,7 @@ describe('KeyRing', () => {
     expect(() => ring.open(`${ring.seal('abc', 'c')}=`, 'c')).toThrow(UnsealFailed);
   });
 
-  it('opens old texts after a rotation, seals with the new key, and isCurrent returns false for old ones', () => {
+  it('opens old texts after a rotation, seals with the new key, and reports old ones as not current', () => {
     const before = ring.seal('a', 'c');
     const rotated = new KeyRing({ keys: { old, fresh }, activeKid: 'fresh' });
     expect(rotated.open(before, 'c')).toBe('a');

@@ -148,7 +148,7 @@ describe('ChainVerificationService', () => {
       [10, 15, 6, 2, 7],
       [20, 41, 3, 3, 5],
       [60, null, 0, null, null],
-    ])('from %s to %s hasPermission, late rows and all', async (from, to, checkedRows, fromSequence, toSequence) => {
+    ])('verifies rows from %s to %s, late ones included', async (from, to, checkedRows, fromSequence, toSequence) => {
       const { partnerId } = await chain();
       expect(await verify(partnerId, between(from, to))).toMatchObject({
         verified: true,

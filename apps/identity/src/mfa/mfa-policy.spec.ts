@@ -94,7 +94,7 @@ describe('evaluateMfa', () => {
   });
 
   it.each(['yes', [], { requireMfa: 'no' }, { requireMfa: 1 }])(
-    'takes settings that make no sense for a demand when a factor would be lost, and only then: %j',
+    'requires a factor while settings are unreadable, except without MFA and in system scope: %j',
     (garbled) => {
       const unreadable = input({ partnerSecurity: garbled as unknown as SecuritySettings });
       expect(requiresFactor(unreadable, on)).toBe(true);
