@@ -1,12 +1,1 @@
-import { ApiProperty } from '@nestjs/swagger';
-
-/** The response to an action without a result of its own. */
-export class DoneDto {
-  @ApiProperty({ type: 'boolean', enum: [true], description: 'Always true; a failure is an error response' })
-  success: true;
-}
-
-export class DoneWithMessageDto extends DoneDto {
-  @ApiProperty({ description: 'A sentence to show to the user' })
-  message: string;
-}
+export { DoneWithMessageDto } from './done-with-message.dto.js';

@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { AllowScopes, CurrentCaller, FullPartnerAccess, RequirePermission, type UserCaller } from '@rmm/access';
-import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
+import { DoneDto, EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { type Paged, pagedOf, UuidParam } from '@rmm/validation';
-import { DoneDto } from '../dto/success.dto.js';
 import { ListRolesDto } from '../roles/dto/list-roles.dto.js';
 import { AssignableRoleDto } from '../roles/dto/role.dto.js';
 import { RolesService } from '../roles/roles.service.js';

@@ -1,8 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
-import { DoneDto } from '../dto/success.dto.js';
+import { DoneDto, ErrorCodes } from '@rmm/service-kit';
 import { LeaveTenantDto } from './dto/leave-tenant.dto.js';
 import { MembershipsService } from './memberships.service.js';
 

@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, FullPartnerAccess, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
-import { DoneWithMessageDto } from '../dto/success.dto.js';
+import { DoneWithMessageDto } from '../dto/done-with-message.dto.js';
 import { MemberScopeQueryDto } from '../members/dto/member-scope-query.dto.js';
 import { MfaResetService } from './mfa-reset.service.js';
 

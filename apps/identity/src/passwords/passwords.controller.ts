@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
 import { ErrorCodes, ValidationError } from '@rmm/service-kit';
-import { DoneWithMessageDto } from '../dto/success.dto.js';
+import { DoneWithMessageDto } from '../dto/done-with-message.dto.js';
 import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { ChangePasswordDto } from './dto/change-password.dto.js';

@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, Post, Put, Query, Res } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { DoneDto, ErrorCodes } from '@rmm/service-kit';
 import { pagedOf, PageQueryDto, UuidParam, type Paged } from '@rmm/validation';
-import { DoneDto } from '../dto/success.dto.js';
 import { setNoStore, type HttpResponse } from '../sessions/http-request.js';
 import {
   CreatedScimTokenResponseDto,

@@ -9,9 +9,8 @@ import {
   UserAuthenticator,
   type UserCaller,
 } from '@rmm/access';
-import { ErrorCodes, UnauthenticatedError } from '@rmm/service-kit';
+import { DoneDto, ErrorCodes, UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { DoneDto } from '../dto/success.dto.js';
 import { assertCsrfToken } from './csrf.js';
 import { RefreshSessionDto } from './dto/refresh-session.dto.js';
 import { RefreshedSessionDto, SessionDto, SwitchedSessionDto } from './dto/session.dto.js';

@@ -1,8 +1,9 @@
 import { Controller, Delete, Get, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
+import { DoneDto } from '@rmm/service-kit';
 import { PageQueryDto, pagedOf, UuidParam, type Paged } from '@rmm/validation';
-import { DoneDto, DoneWithMessageDto } from '../dto/success.dto.js';
+import { DoneWithMessageDto } from '../dto/done-with-message.dto.js';
 import { SessionListItemDto } from './dto/session-list-item.dto.js';
 import { setNoStore, type HttpRequest, type HttpResponse } from './http-request.js';
 import { SessionCookies } from './session-cookies.service.js';

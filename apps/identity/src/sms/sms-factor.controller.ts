@@ -2,7 +2,7 @@ import { Body, Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipMfaEnrollment, SkipTenantStatus, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { DoneWithMessageDto } from '../dto/success.dto.js';
+import { DoneWithMessageDto } from '../dto/done-with-message.dto.js';
 import { MfaEnabledWithCodesDto } from '../mfa/dto/mfa-enabled.dto.js';
 import { MfaVerificationService } from '../mfa/mfa-verification.service.js';
 import { setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';

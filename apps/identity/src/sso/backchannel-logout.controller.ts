@@ -1,9 +1,8 @@
 import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { Public } from '@rmm/access';
-import { ErrorCodes, type BodyRule } from '@rmm/service-kit';
+import { type BodyRule, DoneDto, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
-import { DoneDto } from '../dto/success.dto.js';
 import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { BackchannelLogoutService } from './backchannel-logout.service.js';
 

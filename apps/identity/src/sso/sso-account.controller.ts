@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, SignedIn, SkipMfaEnrollment, SkipTenantStatus, type UserCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { DoneDto, ErrorCodes } from '@rmm/service-kit';
 import { PageQueryDto, pagedOf, UuidParam, type Paged } from '@rmm/validation';
-import { DoneDto } from '../dto/success.dto.js';
 import { setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { SessionCookies } from '../sessions/session-cookies.service.js';
 import {

@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, SignedIn, type UserCaller } from '@rmm/access';
-import { ErrorCodes } from '@rmm/service-kit';
+import { DoneDto, ErrorCodes } from '@rmm/service-kit';
 import { pagedOf, UuidParam, type Paged } from '@rmm/validation';
-import { DoneDto } from '../dto/success.dto.js';
 import { CreateSsoDomainDto, ListSsoDomainsDto, SsoDomainDto, SsoDomainResponseDto } from './dto/sso-domain.dto.js';
 import { SsoDomainsService } from './sso-domains.service.js';
 

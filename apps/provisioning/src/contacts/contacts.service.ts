@@ -3,8 +3,7 @@ import { assertManagesSite, assertSite, siteFilter, type Caller } from '@rmm/acc
 import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { assertIfMatch, NotFoundError, ValidationError } from '@rmm/service-kit';
-import type { DoneDto } from '../dto/done.dto.js';
+import { assertIfMatch, type DoneDto, NotFoundError, ValidationError } from '@rmm/service-kit';
 import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import { SitesRepository } from '../sites/sites.repository.js';

@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, Patch, Query } from '@nestjs/common';
 import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
-import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
+import { DoneDto, EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
-import { DoneDto } from '../dto/done.dto.js';
 import { sortedPageOf, type SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { DeviceChangesService } from './changes/device-changes.service.js';
 import { DecommissioningService } from './decommissioning/decommissioning.service.js';

@@ -8,9 +8,8 @@ import {
   type Caller,
   type UserCaller,
 } from '@rmm/access';
-import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
+import { DoneDto, EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
-import { DoneDto } from '../dto/done.dto.js';
 import { SortedPaginationDto, type SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { CreateOrganizationDto } from './dto/create-organization.dto.js';
 import { ListOrganizationsDto } from './dto/list-organizations.dto.js';

@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, Param, Patch, Post, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiParam, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
-import { EntityTagged, ErrorCodes, NotFoundError } from '@rmm/service-kit';
+import { DoneDto, EntityTagged, ErrorCodes, NotFoundError } from '@rmm/service-kit';
 import { PageQueryDto, pagedOf, UuidParam, type Paged } from '@rmm/validation';
-import { DoneDto } from '../dto/done.dto.js';
 import { sortedPageOf, type SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { CreateScriptDto } from './dto/create-script.dto.js';
 import { ListScriptsDto } from './dto/list-scripts.dto.js';

@@ -11,10 +11,9 @@ import {
 import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail, Outbox } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { assertIfMatch, ValidationError } from '@rmm/service-kit';
+import { assertIfMatch, type DoneDto, ValidationError } from '@rmm/service-kit';
 import { ContactsRepository } from '../contacts/contacts.repository.js';
 import { DeviceGroupsRepository } from '../devices/groups/device-groups.repository.js';
-import type { DoneDto } from '../dto/done.dto.js';
 import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { trimName } from '../organizations/name-key.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { DoneDto } from '../../dto/success.dto.js';
+import { DoneDto } from '@rmm/service-kit';
 import { MfaEnabledDto } from '../../mfa/dto/mfa-enabled.dto.js';
 import { DEVICE_TYPES, type DeviceType } from '../passkey.entity.js';
 

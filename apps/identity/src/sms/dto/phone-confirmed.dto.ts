@@ -1,5 +1,5 @@
 import { ApiPropertyOptional } from '@nestjs/swagger';
-import { DoneWithMessageDto } from '../../dto/success.dto.js';
+import { DoneWithMessageDto } from '../../dto/done-with-message.dto.js';
 import { TokensDto } from '../../sessions/dto/session.dto.js';
 
 export class PhoneConfirmedDto extends DoneWithMessageDto {

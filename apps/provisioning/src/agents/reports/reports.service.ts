@@ -1,8 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AgentCaller } from '@rmm/access';
 import { TenantDatabase } from '@rmm/persistence';
-import { NotFoundError } from '@rmm/service-kit';
-import type { DoneDto } from '../../dto/done.dto.js';
+import { type DoneDto, NotFoundError } from '@rmm/service-kit';
 import { readInventory, type InventoryKind } from './inventory-report.js';
 import { readPosture } from './posture-report.js';
 import { ReportsRepository } from './reports.repository.js';

@@ -1,9 +1,8 @@
 import { Body, Controller, Delete, Get, Patch, Post, Put, Query } from '@nestjs/common';
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type Caller } from '@rmm/access';
-import { EntityTagged, ErrorCodes } from '@rmm/service-kit';
+import { DoneDto, EntityTagged, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
-import { DoneDto } from '../../dto/done.dto.js';
 import { sortedPageOf, type SortedPage } from '../../lists/dto/sorted-page.dto.js';
 import { DeviceGroupsService } from './device-groups.service.js';
 import { CreateDeviceGroupDto } from './dto/create-device-group.dto.js';

@@ -9,8 +9,7 @@ import {
 import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { isUniqueViolation, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { ValidationError } from '@rmm/service-kit';
-import type { DoneDto } from '../../../dto/done.dto.js';
+import { type DoneDto, ValidationError } from '@rmm/service-kit';
 import type { SortedPage } from '../../../lists/dto/sorted-page.dto.js';
 import { OrganizationsRepository } from '../../../organizations/organizations.repository.js';
 import { resolvePartnerId } from '../../../partners/partner-scope.policy.js';
