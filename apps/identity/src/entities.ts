@@ -1,6 +1,8 @@
 import { Avatar } from './account/avatar.entity.js';
 import { AuditEntryRow } from './audit/audit-entry.entity.js';
 import { AuditHeadRow } from './audit/audit-head.entity.js';
+import { AuditNameSalt } from './audit/audit-name-salt.entity.js';
+import { AuditNameRow } from './audit/audit-name.entity.js';
 import { Invitation } from './invitations/invitation.entity.js';
 import { Mail } from './mail/mail.entity.js';
 import { MemberCount } from './members/member-count.entity.js';
@@ -35,6 +37,8 @@ import { UserAccount } from './users/user-account.entity.js';
 export const ENTITIES = [
   AuditEntryRow,
   AuditHeadRow,
+  AuditNameRow,
+  AuditNameSalt,
   Avatar,
   Invitation,
   KnownDevice,

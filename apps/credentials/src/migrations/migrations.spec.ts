@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { revertMigrations, runMigrations } from '@rmm/persistence';
-import { countVisibleRows, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
+import { countVisibleRows, entityProblems, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { buildPartnerCaller } from '../../test/callers.js';
 import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { ENTITIES } from '../entities.js';
 import { MIGRATIONS } from './index.js';
 
 describe('migrations of credentials', () => {
@@ -25,6 +26,12 @@ describe('migrations of credentials', () => {
 
   it('create row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(opened.worker, 'credentials')).toEqual([]);
+  });
+
+  it('create the tables and columns that the entities declare', async () => {
+    // read by libs/access alone
+    const exempt = ['organization_erasure'];
+    expect(await entityProblems(opened.worker, 'credentials', ENTITIES, exempt)).toEqual([]);
   });
 
   it('show the service login no tenant in system scope, which is of the platform login', async () => {

@@ -2,17 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import type { UserCaller } from '@rmm/access';
 import { TenantDatabase, type SqlExecutor } from '@rmm/persistence';
+import type { AuditNameSalt } from './audit-name-salt.entity.js';
+import type { AuditNameRow } from './audit-name.entity.js';
 
-export interface AuditName {
-  orgId: string;
-  pseudonym: string;
-  name: string;
-}
-
-export interface AuditedOrganization {
-  orgId: string;
-  partnerId: string;
-}
+export type AuditName = Pick<AuditNameRow, 'orgId' | 'pseudonym' | 'name'>;
+export type AuditedOrganization = Pick<AuditNameSalt, 'orgId' | 'partnerId'>;
 
 const SALT_BYTES = 32;
 
@@ -48,7 +42,7 @@ export class AuditNamesRepository {
   }
 
   async listSalts(tx: SqlExecutor, orgIds: readonly string[]): Promise<Map<string, Buffer>> {
-    const rows = await tx.query<{ orgId: string; salt: Buffer }>(
+    const rows = await tx.query<Pick<AuditNameSalt, 'orgId' | 'salt'>>(
       'SELECT org_id AS "orgId", salt FROM audit_name_salt WHERE org_id = ANY (:orgIds::uuid[])',
       { orgIds },
     );

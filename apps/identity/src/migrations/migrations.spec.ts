@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { revertMigrations, runMigrations, type MigrationTarget } from '@rmm/persistence';
-import { countVisibleRows, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
+import { countVisibleRows, entityProblems, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores } from '@rmm/testing-services';
+import { ENTITIES } from '../entities.js';
 import { MIGRATIONS } from './index.js';
 
 describe('the migrations of identity', () => {
@@ -48,6 +49,12 @@ describe('the migrations of identity', () => {
 
   it('leave no table, grant or policy by which a tenant could read another tenant', async () => {
     expect(await rowSecurityProblems(executor, 'identity')).toEqual([]);
+  });
+
+  it('create the tables and columns that the entities declare', async () => {
+    // read by libs/access alone
+    const exempt = ['organization_erasure'];
+    expect(await entityProblems(executor, 'identity', ENTITIES, exempt)).toEqual([]);
   });
 
   it('show the service login no partner and no user in system scope, which is of the platform login', async () => {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
+import type { DevPushChunk } from './dev-push-chunk.entity.js';
 
 /** Uploads of a moment wait for each other, so that together they stay below the limit. */
 const LOCK = `SELECT pg_advisory_xact_lock(hashtextextended('dev_push_file', 0))`;
@@ -34,7 +35,7 @@ export class DevPushFilesRepository {
   /** Yields the file part by part; each is read when the one before is consumed. */
   async *read(fileId: string): AsyncGenerator<Buffer> {
     for (let part = 0; ; part += 1) {
-      const [row] = await this.worker.query<{ bytes: Buffer }>(
+      const [row] = await this.worker.query<Pick<DevPushChunk, 'bytes'>>(
         'SELECT bytes FROM dev_push_chunk WHERE file_id = :fileId AND part = :part',
         { fileId, part },
       );

@@ -22,6 +22,10 @@ export class DeviceState {
   @Column('timestamptz', { name: 'last_seen_at', nullable: true })
   lastSeenAt: Date | null;
 
+  /** The hour of `lastSeenAt`, minus infinity without one, for the order of lists. Computed by the database. */
+  @Column({ type: 'timestamptz', name: 'last_seen_hour', select: false, insert: false, update: false })
+  lastSeenHour: Date | number;
+
   @Column('jsonb', { nullable: true })
   metrics: Record<string, unknown> | null;
 

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
+import type { ExportRestamp } from './export-restamp.entity.js';
 
 /** The tables with export stamps whose rows are visible only with their organization, and their keys. */
 const STAMPED_TABLES = {
@@ -17,11 +18,7 @@ const STAMPED_TABLES = {
 /** Records without a stamp since the first claim of the request. */
 const UNSTAMPED = 'org_id = :orgId AND updated_at < :startedAt::timestamptz';
 
-interface Restamp {
-  id: string;
-  orgId: string;
-  startedAt: Date;
-}
+type ClaimedRestamp = Pick<ExportRestamp, 'id' | 'orgId'> & { startedAt: Date };
 
 /**
  * Stamps the records of organizations that are visible again, so that incremental exports show them. Uses the worker
@@ -52,8 +49,8 @@ export class RestampRepository {
   }
 
   /** Records stamped after the first claim need no other stamp: the organization was visible by then. */
-  private async claim(tx: SqlExecutor): Promise<Restamp | undefined> {
-    const [request] = await tx.query<Restamp>(
+  private async claim(tx: SqlExecutor): Promise<ClaimedRestamp | undefined> {
+    const [request] = await tx.query<ClaimedRestamp>(
       `UPDATE export_restamp SET started_at = coalesce(started_at, clock_timestamp())
         WHERE id = (SELECT id FROM export_restamp ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
        RETURNING id, org_id AS "orgId", started_at AS "startedAt"`,
@@ -65,7 +62,7 @@ export class RestampRepository {
     tx: SqlExecutor,
     table: string,
     key: string,
-    { orgId, startedAt }: Restamp,
+    { orgId, startedAt }: ClaimedRestamp,
     limit: number,
   ): Promise<number> {
     const rows = await tx.query(
@@ -78,7 +75,7 @@ export class RestampRepository {
     return rows.length;
   }
 
-  private async hasUnstamped(tx: SqlExecutor, table: string, { orgId, startedAt }: Restamp): Promise<boolean> {
+  private async hasUnstamped(tx: SqlExecutor, table: string, { orgId, startedAt }: ClaimedRestamp): Promise<boolean> {
     const rows = await tx.query(`SELECT 1 AS one FROM ${table} WHERE ${UNSTAMPED} LIMIT 1`, { orgId, startedAt });
     return rows.length > 0;
   }

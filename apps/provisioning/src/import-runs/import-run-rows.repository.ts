@@ -1,43 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import { limitBytes, takeBudgetColumns, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
+import type { ImportRunRow, RowResult } from './import-run-row.entity.js';
 import type { JournalScope } from './journal/import-change.js';
 
-export interface StagedRow {
-  index: number;
-  line: number;
-  cells: string[];
-  position: number | null;
-  annotation: string | null;
-  matchId: string | null;
-  reason: string | null;
-}
+export type StagedRow = Pick<
+  ImportRunRow,
+  'index' | 'line' | 'cells' | 'position' | 'annotation' | 'matchId' | 'reason'
+>;
 
-export interface StoredRow extends StagedRow {
-  orgId: string | null;
-  matchName: string | null;
-  result: RowResult | null;
-  code: string | null;
-}
+export type StoredRow = StagedRow & Pick<ImportRunRow, 'orgId' | 'matchName' | 'result' | 'code'>;
 
-export type RowResult = 'imported' | 'updated' | 'skipped' | 'failed';
-
-export interface AnnotatedRow {
-  index: number;
+export type AnnotatedRow = Pick<ImportRunRow, 'index' | 'orgId' | 'matchId' | 'matchName' | 'reason'> & {
   annotation: string;
-  orgId: string | null;
-  matchId: string | null;
-  matchName: string | null;
-  reason: string | null;
-}
+};
 
-export interface RowOutcome {
-  index: number;
-  result: RowResult;
-  code: string | null;
-  reason: string | null;
-  orgId: string | null;
-}
+export type RowOutcome = Pick<ImportRunRow, 'index' | 'code' | 'reason' | 'orgId'> & { result: RowResult };
 
 export interface RowFilter {
   annotation?: string;

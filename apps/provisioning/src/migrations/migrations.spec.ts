@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { revertMigrations, runMigrations, type SqlExecutor } from '@rmm/persistence';
-import { countVisibleRows, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
+import { countVisibleRows, entityProblems, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { ENTITIES } from '../entities.js';
 import { AddExportRecords1795437100000 } from './1795437100000-AddExportRecords.js';
 import { MIGRATIONS } from './index.js';
 
@@ -39,6 +40,10 @@ describe('InitialSchema', () => {
 
   it('has row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(executor, 'provisioning')).toEqual([]);
+  });
+
+  it('has the tables and columns that the entities declare', async () => {
+    expect(await entityProblems(executor, 'provisioning', ENTITIES)).toEqual([]);
   });
 
   it('shows the service login no organization in system scope, which is of the platform login', async () => {

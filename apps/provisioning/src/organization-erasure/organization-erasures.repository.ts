@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
-import { ERASING_SERVICES, type ErasedCounts, type ServiceName } from '@rmm/contracts';
+import { ERASING_SERVICES } from '@rmm/contracts';
 import {
   tenantCondition,
   TenantDatabase,
@@ -12,6 +12,8 @@ import {
 import { NotFoundError } from '@rmm/service-kit';
 import type { OrganizationStateRow } from '../organizations/organization.events.js';
 import { RESTORE_DAYS } from '../organizations/organizations.repository.js';
+import type { OrganizationErasurePart } from './organization-erasure-part.entity.js';
+import type { OrganizationErasure } from './organization-erasure.entity.js';
 
 /** The name of the row that remains. */
 export const ERASED_NAME = 'Erased organization';
@@ -20,21 +22,13 @@ export const ERASED_NAME = 'Erased organization';
 export const OWN_PART = 'provisioning';
 
 /** The part of one service in the erasure of an organization. */
-export interface ErasurePart {
-  orgId: string;
-  partnerId: string;
-  service: ServiceName;
-  erased: ErasedCounts;
-}
+export type ErasurePart = Pick<OrganizationErasurePart, 'orgId' | 'partnerId' | 'service' | 'erased'>;
 
 /** An erasure that has not begun has no parts. */
-export interface ErasureView {
-  orgId: string;
+export interface ErasureView extends Pick<OrganizationErasure, 'orgId' | 'startedAt' | 'finishedAt'> {
   deletedAt: Date;
   requestedAt: Date | null;
-  startedAt: Date | null;
-  finishedAt: Date | null;
-  parts: { service: ServiceName; erased: ErasedCounts; finishedAt: string | null }[];
+  parts: (Pick<OrganizationErasurePart, 'service' | 'erased'> & { finishedAt: string | null })[];
 }
 
 /**
@@ -209,7 +203,7 @@ export class OrganizationErasuresRepository {
   }
 
   /** Returns what each service has erased. */
-  listErased(tx: SqlExecutor, orgId: string): Promise<{ service: ServiceName; erased: ErasedCounts }[]> {
+  listErased(tx: SqlExecutor, orgId: string): Promise<Pick<OrganizationErasurePart, 'service' | 'erased'>[]> {
     const sql = 'SELECT service, erased FROM organization_erasure_part WHERE org_id = :orgId ORDER BY service';
     return tx.query(sql, { orgId });
   }

@@ -31,6 +31,10 @@ export class Organization {
   @Column('text')
   slug: string;
 
+  /** The slug without a number at its end. Computed by the database. */
+  @Column({ type: 'text', name: 'slug_base', select: false, insert: false, update: false })
+  slugBase: string;
+
   @Column('text')
   type: OrganizationType;
 
@@ -70,6 +74,10 @@ export class Organization {
   /** When it could no longer be restored; once its erasure has begun, the row remains as a tombstone without data of the customer. */
   @Column('timestamptz', { name: 'erased_at', nullable: true })
   erasedAt: Date | null;
+
+  /** The export stamp of its share in the records of the partner. A trigger sets it. */
+  @Column({ type: 'timestamptz', name: 'visible_at', select: false, insert: false, update: false })
+  visibleAt: Date;
 
   /** True when it was deleted by undoing the import that created it: an import does not match it. */
   @Column('boolean', { name: 'import_undone' })

@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { TenantTransaction, WorkerTransaction } from '@rmm/persistence';
+import type { PartnerCount } from './partner-count.entity.js';
 
-interface PartnerCounts {
-  organizations: number;
-  devices: number;
-}
+type PartnerCounts = Pick<PartnerCount, 'organizations' | 'devices'>;
 
 /** The lock that serializes the transactions that add organizations to a partner. */
 export const organizationsLock = (partnerId: string): string => `rmm.provisioning.organizations.${partnerId}`;

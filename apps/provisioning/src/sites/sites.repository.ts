@@ -12,6 +12,7 @@ import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { SortedListRepository, type SortedPageRequest, type SortedRows } from '../lists/sorted-list.repository.js';
 import { nameKey } from '../organizations/name-key.js';
 import { ACTIVE_ORGANIZATION, ACTIVE_ORGANIZATIONS } from '../organizations/organizations.repository.js';
+import type { SiteCount } from './site-count.entity.js';
 import type { SiteAddress, SiteContact } from './site-details.mapper.js';
 import { Site } from './site.entity.js';
 import type { SiteStateRow } from './site.events.js';
@@ -120,7 +121,9 @@ export class SitesRepository extends SortedListRepository<Site> {
 
   /** Returns the number of devices of a site without decommissioned ones, from its counter. */
   async countDevices(tx: TenantTransaction, id: string): Promise<number> {
-    const [row] = await tx.query<{ devices: number }>('SELECT devices FROM site_count WHERE site_id = :id', { id });
+    const [row] = await tx.query<Pick<SiteCount, 'devices'>>('SELECT devices FROM site_count WHERE site_id = :id', {
+      id,
+    });
     return row?.devices ?? 0;
   }
 

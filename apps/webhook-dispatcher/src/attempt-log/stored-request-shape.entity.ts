@@ -7,7 +7,8 @@ export class StoredRequestShape {
   @PrimaryColumn('uuid') id!: string;
   @Column('uuid', { name: 'webhook_id' }) webhookId!: string;
   @Column('uuid', { name: 'partner_id' }) partnerId!: string;
-  @Column('uuid', { name: 'org_id' }) orgId!: string;
+  /** Null for a webhook of the partner. */
+  @Column('uuid', { name: 'org_id', nullable: true }) orgId!: string | null;
   /** The names in the order they were sent. */
   @Column('text', { array: true }) names!: string[];
   /** The webhook's custom headers, values sealed. */

@@ -1,7 +1,8 @@
 import pg from 'pg';
 import { revertMigrations, runMigrations } from '@rmm/persistence';
-import { countVisibleRows, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
+import { countVisibleRows, entityProblems, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
+import { ENTITIES } from '../entities.js';
 import { MIGRATIONS } from './index.js';
 
 const SCHEMA = 'webhook_dispatcher';
@@ -82,6 +83,12 @@ describe('the schema', () => {
 
   it('has row-level security, policies and grants on every table', async () => {
     expect(await rowSecurityProblems(executor(), SCHEMA)).toEqual([]);
+  });
+
+  it('has the tables and columns that the entities declare', async () => {
+    // read by libs/access alone
+    const exempt = ['organization_erasure'];
+    expect(await entityProblems(executor(), SCHEMA, ENTITIES, exempt)).toEqual([]);
   });
 
   it('ties the organization of webhooks to its partner by a key', async () => {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { type TenantTransaction, WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import type { Webhook } from '../webhooks/webhook.entity.js';
+import type { WebhookRecovery } from './webhook-recovery.entity.js';
 
 /** A position in the history; the time is PostgreSQL's text, which is more precise than a `Date`. */
 export interface HistoryCursor {
@@ -40,21 +41,10 @@ export interface NewRecovery {
   until: HistoryCursor;
 }
 
-/** A recovery that is locked by the transaction of its next chunk, with the webhook. */
-export interface LockedRecovery {
-  id: string;
-  webhookId: string;
-  partnerId: string;
-  /** Null for a webhook of the partner. */
-  orgId: string | null;
-  requestedAt: string;
-  afterCreatedAt: string;
-  afterId: string;
-  untilCreatedAt: string;
-  untilId: string;
-  status: Webhook['status'];
-  retryPolicy: Webhook['retryPolicy'];
-}
+/** A recovery that is locked by the transaction of its next chunk, with the webhook; times are PostgreSQL's texts. */
+export type LockedRecovery = Pick<WebhookRecovery, 'id' | 'webhookId' | 'partnerId' | 'orgId' | 'afterId' | 'untilId'> &
+  Record<'requestedAt' | 'afterCreatedAt' | 'untilCreatedAt', string> &
+  Pick<Webhook, 'status' | 'retryPolicy'>;
 
 /** Counts the next events that failed, each once, and were not sent again; leaves out what a job has yet to send. */
 const COUNT_FAILED = `

@@ -2,6 +2,7 @@ export { noLongerPartitioned, partitionedByTime, type TimePartitions } from '../
 export { tenantTable, type TenantTableOptions } from '../rls/tenant-table.js';
 export { workerFunction } from '../rls/worker-function.js';
 export { countVisibleRows } from './count-visible-rows.js';
+export { entityProblems } from './entity-problems.js';
 export { migratedBy } from './migrated-by.js';
 export { rowSecurityProblems } from './row-security-problems.js';
 export { tablesOfOrganizations } from './tables-of-organizations.js';

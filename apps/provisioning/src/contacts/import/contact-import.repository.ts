@@ -3,7 +3,7 @@ import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
 import { contactDigest } from '../../import-runs/journal/record-digest.repository.js';
 import { nameKey } from '../../organizations/name-key.js';
 import { ACTIVE_ORGANIZATION } from '../../organizations/organizations.repository.js';
-import type { ContactImportState, ContactWrite, ImportedContact } from './contact-plan.policy.js';
+import type { ContactImportState, ContactWrite, ImportedContact, LinkedContact } from './contact-plan.policy.js';
 import type { ContactRow } from './contact-rows.js';
 
 /** Row-level security limits the organizations to those the caller can access. */
@@ -82,7 +82,7 @@ interface UpdatedContact extends WrittenContact {
 export interface WrittenContacts {
   created: WrittenContact[];
   updated: UpdatedContact[];
-  links: { orgId: string; contactId: string; system: string; externalId: string }[];
+  links: LinkedContact[];
 }
 
 /** Reads the state of a contact import and writes its changes, with a fixed number of statements. */

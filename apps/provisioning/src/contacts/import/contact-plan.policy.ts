@@ -1,5 +1,6 @@
 import type { ImportMode } from '../../import/import-decision.policy.js';
 import { nameKey } from '../../organizations/name-key.js';
+import type { ContactLink } from '../contact-link.entity.js';
 import type { Contact } from '../contact.entity.js';
 import type { ContactAnnotation, ContactRow, RowRefusal } from './contact-rows.js';
 import type { ContactErrorDto, SkippedContactDto, WrittenContactDto } from './dto/contact-import-results.dto.js';
@@ -10,13 +11,15 @@ export type ImportedContact = Pick<
   'id' | 'orgId' | 'siteId' | 'name' | 'nameKey' | 'email' | 'phone' | 'mobile' | 'title' | 'roles'
 >;
 
+export type LinkedContact = Pick<ContactLink, 'orgId' | 'system' | 'externalId' | 'contactId'>;
+
 /** The stored organizations, sites and contacts that the rows may name. */
 export interface ContactImportState {
   /** Organizations that the caller can access. */
   organizations: readonly { id: string; name: string; nameKey: string; contacts: number }[];
   sites: readonly { id: string; orgId: string; nameKey: string }[];
   contacts: readonly ImportedContact[];
-  links: readonly { orgId: string; system: string; externalId: string; contactId: string }[];
+  links: readonly LinkedContact[];
   /** Contacts of one organization. */
   maxContacts: number;
 }

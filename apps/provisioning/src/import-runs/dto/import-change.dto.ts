@@ -1,9 +1,12 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { ImportChangeAction, ImportedResource } from '../journal/import-change.js';
+import {
+  IMPORT_CHANGE_OUTCOMES,
+  type ImportChangeAction,
+  type ImportChangeOutcome,
+  type ImportedResource,
+} from '../journal/import-change.entity.js';
 import { KEPT_REASONS, type KeptReason } from '../undo/undo-plan.types.js';
 import { CursorPaginationDto } from './import-run-row.dto.js';
-
-const OUTCOMES = ['removed', 'restored', 'kept'] as const;
 
 /** A change of a run, and what became of it when the run was undone. */
 export class ImportChangeDto {
@@ -22,8 +25,13 @@ export class ImportChangeDto {
   @ApiProperty({ format: 'uuid', description: 'Organization of the changed record' })
   organizationId: string;
 
-  @ApiProperty({ type: String, enum: OUTCOMES, nullable: true, description: 'Null while it is not undone' })
-  outcome: (typeof OUTCOMES)[number] | null;
+  @ApiProperty({
+    type: String,
+    enum: IMPORT_CHANGE_OUTCOMES,
+    nullable: true,
+    description: 'Null while it is not undone',
+  })
+  outcome: ImportChangeOutcome | null;
 
   @ApiProperty({ type: String, enum: KEPT_REASONS, nullable: true, description: 'Why it was kept' })
   reason: KeptReason | null;

@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsCursor, IsFlag, IsInteger, IsOneOf } from '@rmm/validation';
+import { ROW_RESULTS, type RowResult } from '../import-run-row.entity.js';
 
 export const ROW_ANNOTATIONS = [
   'create',
@@ -11,7 +12,6 @@ export const ROW_ANNOTATIONS = [
   'org-not-found',
   'invalid',
 ] as const;
-export const ROW_RESULTS = ['imported', 'updated', 'skipped', 'failed'] as const;
 
 export class ListImportRowsDto {
   @IsInteger({ min: 1, max: 200, optional: true, description: 'Rows a page' })
@@ -24,7 +24,7 @@ export class ListImportRowsDto {
   annotation?: (typeof ROW_ANNOTATIONS)[number];
 
   @IsOneOf(ROW_RESULTS, { optional: true, description: 'Only those with this result' })
-  result?: (typeof ROW_RESULTS)[number];
+  result?: RowResult;
 
   @IsFlag({ optional: true, description: 'Only rows that were refused, or before the commit would be' })
   refused = false;

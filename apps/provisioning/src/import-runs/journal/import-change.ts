@@ -1,23 +1,8 @@
-/** The effect of a run on one record. An organization that it created is one change with its sites and links. */
-export type ImportChangeAction = 'create' | 'update' | 'reactivate';
+import type { ImportChange } from './import-change.entity.js';
 
-export type ImportedResource = 'organization' | 'organization_link' | 'site' | 'contact' | 'contact_link';
-
-/** An entry of the journal of a run. */
-export interface NewImportChange {
-  orgId: string;
-  resource: ImportedResource;
-  action: ImportChangeAction;
-  /** The record; for a link the organization or contact that has it. */
-  recordId: string;
-  /** The former values of what an update replaced. */
-  before?: object | null;
-  /** The key of a link; the sites and links of a created organization. */
-  after?: object | null;
-  /** The contents before and after the change. */
-  digestBefore?: string | null;
-  digestAfter?: string | null;
-}
+/** A change that is recorded; absent values are null. */
+export type NewImportChange = Pick<ImportChange, 'orgId' | 'resource' | 'action' | 'recordId'> &
+  Partial<Pick<ImportChange, 'before' | 'after' | 'digestBefore' | 'digestAfter'>>;
 
 /** The key of a link of an organization. */
 export interface ImportedLink {

@@ -1,16 +1,13 @@
-import type { CreatedOrganizationParts, ImportChangeAction, ImportedResource } from '../journal/import-change.js';
+import type { ImportChange, ImportChangeOutcome } from '../journal/import-change.entity.js';
+import type { CreatedOrganizationParts } from '../journal/import-change.js';
 
 /** An entry of the journal that has not been undone; `bigint` columns are texts. */
-export interface OpenChange {
-  seq: string;
-  orgId: string;
-  resource: ImportedResource;
-  action: ImportChangeAction;
-  recordId: string;
+export interface OpenChange extends Pick<
+  ImportChange,
+  'seq' | 'orgId' | 'resource' | 'action' | 'recordId' | 'digestBefore' | 'digestAfter'
+> {
   before: Record<string, unknown> | null;
   after: Record<string, unknown> | CreatedOrganizationParts | null;
-  digestBefore: string | null;
-  digestAfter: string | null;
 }
 
 /** The organization as it is stored now, with what was built on it. */
@@ -57,7 +54,7 @@ export type KeptReason = (typeof KEPT_REASONS)[number];
 
 export interface ChangeOutcome {
   seq: string;
-  outcome: 'removed' | 'restored' | 'kept';
+  outcome: ImportChangeOutcome;
   reason: KeptReason | null;
 }
 
