@@ -6,7 +6,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
 import { withWorkers } from '../dist/commands/test.js';
-import { ROOT } from '../dist/paths.js';
+import { parseJson, ROOT } from '../dist/paths.js';
+import { identify } from '../dist/processes/process-record.js';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fleet-arguments-'));
 const dataDir = path.join(dir, 'data');
@@ -85,18 +86,60 @@ test('a data folder that cannot be used is refused with one line', () => {
   }
 });
 
-test('damaged files of the data folder are reported and kept, and reset removes them', () => {
-  for (const name of ['secrets.json', 'state.json']) {
-    fs.mkdirSync(path.join(dataDir, 'dev'), { recursive: true });
-    const file = path.join(dataDir, 'dev', name);
-    fs.writeFileSync(file, '{ damaged');
-    const { status, stderr } = fleet(['up']);
-    assert.equal(status, 1);
-    assert.match(stderr, new RegExp(`${name} is damaged`));
-    assert.equal(fs.readFileSync(file, 'utf8'), '{ damaged');
-    assert.equal(fleet(['reset', '--yes']).status, 0);
-    assert.equal(fs.existsSync(file), false);
+const STATE = { phase: 'stopped', records: [], ports: {}, externalStores: [], services: [] };
+/** A state file that names this process as the launcher. */
+const RUNNING = {
+  ...STATE,
+  phase: 'ready',
+  launcher: identify(process.pid),
+  summary: { mailboxUrl: 'http://127.0.0.1:1' },
+};
+const RESTORE = 'Restore it, or remove all data of this fleet with: ./fleet reset\n$';
+const DELETE = 'If no fleet runs, delete this file: data is not affected\\.\n$';
+
+/** Replaces the files of the fleet. */
+function writeFiles(files) {
+  fs.rmSync(path.join(dataDir, 'dev'), { recursive: true, force: true });
+  fs.mkdirSync(path.join(dataDir, 'dev/pg18'), { recursive: true });
+  for (const [name, content] of Object.entries(files)) {
+    fs.writeFileSync(path.join(dataDir, 'dev', name), typeof content === 'string' ? content : JSON.stringify(content));
   }
+}
+
+const DAMAGED = [
+  ['up', 'secrets.json', '{ damaged', RESTORE],
+  ['up', 'state.json', '[]', DELETE],
+  ['down', 'state.json', '{"phase":"ready","records":5}', DELETE],
+  ['status', 'state.json', '"x"', DELETE],
+  ['env', 'state.json', '{}', DELETE],
+  ['up', 'lock.json', '{ damaged', DELETE],
+  ['down', 'lock.json', '[]', DELETE],
+  ['seed', 'seed.json', '{}', RESTORE],
+];
+
+for (const [command, name, content, remedy] of DAMAGED) {
+  test(`./fleet ${command} reports and keeps a ${name} with ${content}`, () => {
+    writeFiles({ 'state.json': command === 'seed' ? RUNNING : STATE, [name]: content });
+    const file = path.join(dataDir, 'dev', name);
+    const { status, stderr } = fleet([command]);
+    assert.equal(status, 1, stderr);
+    assert.match(stderr, new RegExp(`^fleet: ${file} is damaged\\. ${remedy}`));
+    assert.equal(fs.readFileSync(file, 'utf8'), content);
+  });
+}
+
+test('reset removes damaged files', () => {
+  writeFiles({ 'state.json': '[]', 'lock.json': 'null', 'secrets.json': '' });
+  assert.equal(fleet(['reset', '--yes']).status, 0);
+  assert.equal(fs.existsSync(path.join(dataDir, 'dev')), false);
+});
+
+test('a content is like its sample when its fields and elements have the types of the sample', () => {
+  const sample = { name: '', ports: {}, list: [{ pid: 0 }] };
+  const like = { name: 'x', ports: { a: 1 }, list: [{ pid: 2, more: null }], more: 1 };
+  assert.deepEqual(parseJson(JSON.stringify(like), sample), like);
+  const others = [{ name: null }, { ports: [] }, { list: {} }, { list: [null] }, { list: [{ pid: '1' }] }];
+  for (const other of others) assert.equal(parseJson(JSON.stringify({ ...like, ...other }), sample), null);
 });
 
 test('Jest is given one number of workers, the last one', () => {

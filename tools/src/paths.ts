@@ -47,13 +47,33 @@ export function writeAtomically(file: string, text: string): void {
   fs.renameSync(temporary, file);
 }
 
-/** Reads a JSON file, null when there is none. @throws FleetError when it is damaged, so that it is not replaced */
-export function readJson<T>(file: string): T | null {
+/** Ends of messages about a file: one that cannot be created again, and one that the next start writes again. */
+export const RESTORE = 'Restore it, or remove all data of this fleet with: ./fleet reset';
+export const DELETE = 'If no fleet runs, delete this file: data is not affected.';
+
+/** Reads a JSON file that is like the sample, null when there is none. @throws FleetError when damaged, so that it is not replaced */
+export function readJson<T>(file: string, sample?: unknown, remedy = RESTORE): T | null {
   if (!fs.statSync(file, { throwIfNoEntry: false })) return null;
-  const text = fs.readFileSync(file, 'utf8');
+  const content = parseJson<T>(fs.readFileSync(file, 'utf8'), sample);
+  if (content === null) throw new FleetError(`${file} is damaged. ${remedy}`);
+  return content;
+}
+
+/** Returns the content of a JSON text, null when it is no JSON or does not look like the sample. */
+export function parseJson<T>(text: string, sample?: unknown): T | null {
   try {
-    return JSON.parse(text) as T;
+    const content: unknown = JSON.parse(text);
+    return isLike(content, sample) ? (content as T) : null;
   } catch {
-    throw new FleetError(`${file} is damaged. Restore it, or remove all data of this fleet with: ./fleet reset`);
+    return null;
   }
+}
+
+/** Compares types: an object has the fields of the sample, each element of a list is like the first of the sample. */
+function isLike(value: unknown, sample: unknown): boolean {
+  if (sample === undefined) return true;
+  if (Array.isArray(sample)) return Array.isArray(value) && value.every((element) => isLike(element, sample[0]));
+  if (typeof sample !== 'object' || sample === null) return typeof value === typeof sample;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.entries(sample).every(([name, field]) => isLike((value as Record<string, unknown>)[name], field));
 }

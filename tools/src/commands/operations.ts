@@ -40,7 +40,7 @@ export async function mailbox(address: string | undefined): Promise<void> {
 /** Fills the running fleet with the demo of libs/testing. A second call prints the logins again. */
 export async function seed(): Promise<void> {
   const { summary } = getRunningFleet();
-  let lines = readJson<string[]>(SEED_FILE);
+  let lines = readJson<string[]>(SEED_FILE, ['']);
   if (lines?.length === 0) {
     throw new FleetError('An earlier seed was interrupted. Start again with: ./fleet down, reset --yes, up, seed');
   }

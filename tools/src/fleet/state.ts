@@ -1,6 +1,7 @@
 import fs from 'node:fs';
 import { FleetError, say } from '../console.js';
 import {
+  DELETE,
   ensureDir,
   FLEET_DIR,
   LOCAL_RECEIVERS_FILE,
@@ -41,8 +42,12 @@ export type RunningFleet = FleetState & Required<Pick<FleetState, 'launcher' | '
 
 const EMPTY: FleetState = { phase: 'stopped', records: [], ports: {}, externalStores: [], services: [] };
 export const emptyState = (): FleetState => structuredClone(EMPTY);
+/** Samples of the files of a launcher. */
+const LAUNCHER = { pid: 0, start: '' };
+const SERVICE = { name: '', state: '', instances: [{ state: '', port: 0 }] };
+const STATE = { ...EMPTY, records: [{ ...LAUNCHER, name: '' }], externalStores: [''], services: [SERVICE] };
 
-export const readState = (): FleetState => readJson<FleetState>(STATE_FILE) ?? emptyState();
+export const readState = (): FleetState => readJson<FleetState>(STATE_FILE, STATE, DELETE) ?? emptyState();
 export const writeState = (state: FleetState): void => writeAtomically(STATE_FILE, JSON.stringify(state, null, 2));
 
 /** @throws FleetError unless the fleet runs and is ready */
@@ -70,7 +75,7 @@ export function allowLocalReceivers(isAllowed: boolean): void {
 
 export const areLocalReceiversAllowed = (): boolean => fs.existsSync(LOCAL_RECEIVERS_FILE);
 
-export const lockOwner = (): FleetState['launcher'] | null => readJson(LOCK_FILE);
+export const lockOwner = (): FleetState['launcher'] | null => readJson(LOCK_FILE, LAUNCHER, DELETE);
 
 /** Makes this process the only launcher of the data folder. @throws FleetError when another launcher runs */
 export function takeLock(): void {
