@@ -108,6 +108,8 @@ function writeFiles(files) {
 
 const DAMAGED = [
   ['up', 'secrets.json', '{ damaged', RESTORE],
+  ['up', 'secrets.json', 'null', RESTORE],
+  ['up', 'secrets.json', '{}', RESTORE],
   ['up', 'state.json', '[]', DELETE],
   ['down', 'state.json', '{"phase":"ready","records":5}', DELETE],
   ['status', 'state.json', '"x"', DELETE],
@@ -132,6 +134,26 @@ test('reset removes damaged files', () => {
   writeFiles({ 'state.json': '[]', 'lock.json': 'null', 'secrets.json': '' });
   assert.equal(fleet(['reset', '--yes']).status, 0);
   assert.equal(fs.existsSync(path.join(dataDir, 'dev')), false);
+});
+
+test('lost secrets are not replaced while data is sealed with them', () => {
+  const file = path.join(dataDir, 'dev/secrets.json');
+  const externalStores = ['db.example.test:5432'];
+  for (const [prepare, where] of [
+    [() => {}, path.join(dataDir, 'dev')],
+    [() => fs.rmdirSync(path.join(dataDir, 'dev/pg18')), 'db.example.test:5432'],
+  ]) {
+    writeFiles({ 'state.json': { ...STATE, externalStores } });
+    prepare();
+    const { status, stderr } = fleet(['up']);
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      new RegExp(`^fleet: ${file} is missing, but data in ${where} is sealed with it\\. ${RESTORE}`),
+    );
+    assert.equal(fs.existsSync(file), false);
+    assert.deepEqual(JSON.parse(fs.readFileSync(path.join(dataDir, 'dev/state.json'))).externalStores, externalStores);
+  }
 });
 
 test('a content is like its sample when its fields and elements have the types of the sample', () => {

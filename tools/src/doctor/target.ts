@@ -35,8 +35,9 @@ export function findTarget(options: TargetOptions): Target {
 
 /** The environment is computed as the launcher does it, with the variables of this shell. */
 function runningTarget(): Target {
-  const { summary, services, ports, records } = getRunningFleet();
-  const secrets = loadSecrets();
+  const fleet = getRunningFleet();
+  const { summary, services, ports, records } = fleet;
+  const secrets = loadSecrets(fleet);
   const store = (name: string, url: string) => ({
     url,
     isPrivate: records.some((one) => one.name === `store:${name}`),

@@ -48,12 +48,13 @@ export class Launcher {
   async start(): Promise<FleetSummary> {
     const requestedPort = readPort();
     takeLock();
-    const ports = (this.state.ports = readState().ports);
+    const { ports, externalStores } = readState();
+    Object.assign(this.state, { ports, externalStores });
     await stopOrphans();
     ensureDir(MAILBOX_DIR, 0o700);
     startLogRotation();
     allowLocalReceivers(this.options.localReceivers ?? false);
-    const secrets = loadSecrets();
+    const secrets = loadSecrets(this.state);
     this.group = new ProcessGroup();
     const supervision: Supervision = { group: this.group, say, onChange: () => this.save() };
     this.save();

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
-import { MAILBOX_DIR, readJson, ROOT, SECRETS_FILE, writeAtomically } from '../paths.js';
-import type { Store } from '../stores/store.js';
+import { FleetError } from '../console.js';
+import { FLEET_DIR, MAILBOX_DIR, readJson, RESTORE, ROOT, SECRETS_FILE, writeAtomically } from '../paths.js';
+import { majorOfData, type Store } from '../stores/store.js';
 import type { Stores } from '../stores/stores.js';
 import type { FleetDatabase } from './database.js';
 import { SERVICE_NAMES, type ServiceName, SERVICES } from './services.js';
-import { areLocalReceiversAllowed } from './state.js';
+import { areLocalReceiversAllowed, type FleetState } from './state.js';
 
 /** Variables that the launcher sets, and npm's own; none of these is passed on from the shell. */
 const RESERVED =
@@ -22,11 +23,13 @@ export interface EnvironmentContext {
   portOf: (server: ServiceName | 'edge') => number;
 }
 
-/** Returns the random secrets of this fleet, which are created at the first start. @throws FleetError when damaged */
-export function loadSecrets(): FleetSecrets {
-  const kept = readJson<FleetSecrets>(SECRETS_FILE);
-  if (kept) return kept;
+/** Returns the secrets of this fleet, created at its first start. @throws FleetError when damaged, or lost while data is sealed with them */
+export function loadSecrets({ externalStores }: FleetState): FleetSecrets {
   const created = createSecrets();
+  const kept = readJson<FleetSecrets>(SECRETS_FILE, created);
+  if (kept) return kept;
+  const data = majorOfData(FLEET_DIR) ? FLEET_DIR : externalStores.join(', ');
+  if (data) throw new FleetError(`${SECRETS_FILE} is missing, but data in ${data} is sealed with it. ${RESTORE}`);
   writeAtomically(SECRETS_FILE, JSON.stringify(created, null, 2));
   return created;
 }
