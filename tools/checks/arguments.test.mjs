@@ -8,6 +8,7 @@ import { after, test } from 'node:test';
 import { withWorkers } from '../dist/commands/test.js';
 import { parseJson, ROOT } from '../dist/paths.js';
 import { identify } from '../dist/processes/process-record.js';
+import { storePassword } from '../dist/stores/store.js';
 
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'fleet-arguments-'));
 const dataDir = path.join(dir, 'data');
@@ -154,6 +155,17 @@ test('lost secrets are not replaced while data is sealed with them', () => {
     assert.equal(fs.existsSync(file), false);
     assert.deepEqual(JSON.parse(fs.readFileSync(path.join(dataDir, 'dev/state.json'))).externalStores, externalStores);
   }
+});
+
+test('a lost or damaged password of the stores is not replaced while there is a database', () => {
+  writeFiles({});
+  const file = path.join(dataDir, 'dev/store-secret');
+  const refusal = new RegExp(`^${file} is missing or damaged, but ${dataDir}/dev has a database`);
+  assert.throws(() => storePassword(path.join(dataDir, 'dev')), { message: refusal });
+  assert.equal(fs.existsSync(file), false);
+  fs.writeFileSync(file, '\0');
+  assert.throws(() => storePassword(path.join(dataDir, 'dev')), { message: refusal });
+  assert.equal(fs.readFileSync(file, 'utf8'), '\0');
 });
 
 test('a content is like its sample when its fields and elements have the types of the sample', () => {

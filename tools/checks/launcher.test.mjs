@@ -217,6 +217,17 @@ describe('the launcher', () => {
     assert.match(refused.stderr, /REDIS_URL is set, but that Redis cannot be used/);
   });
 
+  it('names the file when the password of the stores does not fit the database, and keeps it', async () => {
+    const file = path.join(fixture.dir, 'data/dev/store-secret');
+    const secret = fs.readFileSync(file, 'utf8');
+    fs.writeFileSync(file, 'another');
+    const refused = await fixture.fleet('up');
+    assert.equal(refused.status, 1);
+    assert.match(refused.stderr, /^fleet: \S+\/store-secret does not fit the database in \S+\/pg\d+\. Restore it.*\n$/);
+    assert.equal(fs.readFileSync(file, 'utf8'), 'another');
+    fs.writeFileSync(file, secret);
+  });
+
   it('shows the end of the log of a service that does not start', async () => {
     const main = path.join(fixture.dir, 'apps/credentials/dist/main.js');
     fs.writeFileSync(main, `console.error('DATABASE_URL is missing'); process.exit(1);\n`);

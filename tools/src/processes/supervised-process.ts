@@ -26,7 +26,7 @@ export class SupervisedProcess {
   private isRequested = false;
   private crashes = 0;
 
-  /** @param describe  called at each start @param isReady  rejects or returns false while the process is not ready */
+  /** @param describe  called at each start @param isReady  rejects or returns false while it is not ready; a FleetError ends the start */
   constructor(
     readonly name: string,
     private readonly supervision: Supervision,
@@ -50,7 +50,11 @@ export class SupervisedProcess {
       if (Date.now() - startedAt > STABLE_AFTER_MS) this.crashes = 0;
       if (this.isCurrent(started)) void this.restart(started);
     });
-    while (!(await this.isReady().catch(() => false))) {
+    const check = () =>
+      this.isReady().catch((error: unknown) => {
+        if (error instanceof FleetError) throw error;
+      });
+    while (!(await check())) {
       if (!this.isRequested) return;
       const isLate = Date.now() - startedAt > READY_TIMEOUT_MS;
       const problem = started.ending ?? (isLate ? `not ready after ${READY_TIMEOUT_MS / 1_000} s` : null);

