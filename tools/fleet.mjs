@@ -91,6 +91,6 @@ function isFleetRunning() {
     process.kill(JSON.parse(fs.readFileSync(path.join(DATA_DIR, 'dev/lock.json'), 'utf8')).pid, 0);
     return true;
   } catch (error) {
-    return error.code === 'EPERM'; // the process exists and belongs to another user
+    return !['ENOENT', 'ESRCH'].includes(error.code); // a damaged lock may be that of a running fleet
   }
 }

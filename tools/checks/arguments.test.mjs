@@ -176,6 +176,26 @@ test('a content is like its sample when its fields and elements have the types o
   for (const other of others) assert.equal(parseJson(JSON.stringify({ ...like, ...other }), sample), null);
 });
 
+test('packages are not replaced under a fleet whose lock cannot be read', () => {
+  const root = path.join(dir, 'checkout');
+  const installed = ['typescript', 'execa', 'commander'].map((name) => [`node_modules/${name}`, { version: '1.0.0' }]);
+  const packages = Object.fromEntries(installed);
+  const files = {
+    'tools/fleet.mjs': fs.readFileSync(path.join(ROOT, 'tools/fleet.mjs')),
+    'node_modules/.package-lock.json': JSON.stringify({ packages }),
+    'package-lock.json': JSON.stringify({ packages: { ...packages, 'node_modules/execa': { version: '2.0.0' } } }),
+    '.data/dev/lock.json': '{ damaged',
+  };
+  for (const [name, content] of Object.entries(files)) {
+    fs.mkdirSync(path.dirname(path.join(root, name)), { recursive: true });
+    fs.writeFileSync(path.join(root, name), content);
+  }
+  const env = { ...process.env, FLEET_DATA_DIR: '' };
+  const run = (...args) =>
+    spawnSync(process.execPath, [path.join(root, 'tools/fleet.mjs'), ...args], { encoding: 'utf8', env });
+  assert.match(run('up').stderr, /^fleet: package-lock\.json changed while the fleet is running\./);
+});
+
 test('Jest is given one number of workers, the last one', () => {
   assert.deepEqual(withWorkers(['-t', 'x']), ['-t', 'x', '--maxWorkers=2']);
   assert.deepEqual(withWorkers(['--maxWorkers=4', '-t', 'x', '--maxWorkers=1']), ['-t', 'x', '--maxWorkers=1']);
