@@ -15,7 +15,7 @@ const NEEDED_PACKAGES = { up: 'production', restart: 'production', test: 'all', 
 
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {}); // a closed pipe must not stop the clean-up
 try {
-  await installPackages(NEEDED_PACKAGES[process.argv[2]]);
+  await installPackages(isRefused(process.argv.slice(2)) ? undefined : NEEDED_PACKAGES[process.argv[2]]);
   await compileTools();
 } catch (error) {
   console.error(`fleet: ${error.message}`);
@@ -45,6 +45,11 @@ async function installPackages(needed) {
   }
   const hasDevelopment = Object.keys(installed).some((name) => lock[name]?.dev);
   await npm('ci', ...(needed === 'all' || hasDevelopment ? [] : ['--omit=dev']));
+}
+
+/** The command refuses a benchmark that does not exist; nothing is installed for it. */
+function isRefused([command, ...args]) {
+  return command === 'bench' && !args.some((name) => fs.existsSync(path.join(ROOT, 'bench/benchmarks', `${name}.mjs`)));
 }
 
 /** Tries npm's cache first: asking the registry about each package takes long. */

@@ -176,7 +176,7 @@ test('a content is like its sample when its fields and elements have the types o
   for (const other of others) assert.equal(parseJson(JSON.stringify({ ...like, ...other }), sample), null);
 });
 
-test('packages are not replaced under a fleet whose lock cannot be read', () => {
+test('packages are not replaced under a fleet whose lock cannot be read, nor for a wrong benchmark', () => {
   const root = path.join(dir, 'checkout');
   const installed = ['typescript', 'execa', 'commander'].map((name) => [`node_modules/${name}`, { version: '1.0.0' }]);
   const packages = Object.fromEntries(installed);
@@ -194,6 +194,7 @@ test('packages are not replaced under a fleet whose lock cannot be read', () => 
   const run = (...args) =>
     spawnSync(process.execPath, [path.join(root, 'tools/fleet.mjs'), ...args], { encoding: 'utf8', env });
   assert.match(run('up').stderr, /^fleet: package-lock\.json changed while the fleet is running\./);
+  assert.match(run('bench', 'load').stderr, /^fleet: ENOENT.*tools\/src/, 'compiles at once, and finds no source');
 });
 
 test('Jest is given one number of workers, the last one', () => {
