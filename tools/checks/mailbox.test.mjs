@@ -4,14 +4,26 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { startMailbox } from '../dist/mailbox/mailbox.js';
+import { identify } from '../dist/processes/process-record.js';
+import { FleetFixture } from './support/fleet-fixture.mjs';
 
 describe('the mailbox', () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'mailbox-check-'));
+  const fixture = new FleetFixture({ port: 28_290 });
   let mailbox;
 
   const put = (message) =>
     fs.writeFileSync(path.join(dir, `${message.sentAt}-${message.id}.json`), JSON.stringify(message));
   const messages = async (query = '') => (await (await fetch(`${mailbox.url}/messages${query}`)).json()).data;
+
+  /** Runs `./fleet mailbox` for a fleet whose launcher is this process. */
+  const command = (mailboxUrl, ...args) => {
+    const dev = path.join(fixture.dir, 'data/dev');
+    const state = { phase: 'ready', launcher: identify(process.pid), summary: { mailboxUrl } };
+    const rest = { records: [], ports: {}, externalStores: [], services: [] };
+    fs.writeFileSync(path.join(dev, 'state.json'), JSON.stringify({ ...state, ...rest }));
+    return fixture.fleet('mailbox', ...args);
+  };
 
   before(async () => {
     const mail = {
@@ -30,6 +42,7 @@ describe('the mailbox', () => {
   after(async () => {
     await mailbox.close();
     fs.rmSync(dir, { recursive: true });
+    fs.rmSync(fixture.dir, { recursive: true });
   });
 
   it('lists everything, newest first', async () => {
@@ -55,6 +68,29 @@ describe('the mailbox', () => {
     const [sms] = await messages('?to=%2B41790000000');
     assert.deepEqual(Object.keys(sms), ['id', 'channel', 'to', 'subject', 'text', 'html', 'sentAt']);
     assert.deepEqual([sms.subject, sms.html], [null, null]);
+  });
+
+  it('leaves out damaged files', async () => {
+    const damaged = { 'a.json': '{"tr', 'b.json': 'null', 'c.json': '{"id":"4"}' };
+    for (const [name, text] of Object.entries(damaged)) fs.writeFileSync(path.join(dir, name), text);
+    assert.equal((await messages()).length, 3);
+    assert.equal((await fetch(mailbox.url)).status, 200);
+    for (const name of Object.keys(damaged)) fs.rmSync(path.join(dir, name));
+  });
+
+  it('is shown by ./fleet mailbox, which names an address without mails', async () => {
+    assert.match((await command(mailbox.url, 'bob@example.test')).stdout, /bob@example\.test {2}Hello <b>/);
+    assert.match((await command(mailbox.url, 'x@example.test')).stdout, /^No mail to x@example\.test\.$/m);
+  });
+
+  it('is reported by ./fleet mailbox with one line when it does not respond 200', async () => {
+    const { status, stderr } = await command(`${mailbox.url}/nope`);
+    assert.equal(status, 1);
+    assert.match(stderr, /^fleet: The mailbox at \S+ cannot be read: Not Found\n$/);
+    assert.match(
+      (await command('http://127.0.0.1:1')).stderr,
+      /^fleet: The mailbox at \S+ cannot be read: it does not respond\n$/,
+    );
   });
 
   it('shows a page on which a subject is text', async () => {

@@ -28,13 +28,16 @@ export function env(): void {
 export async function mailbox(address: string | undefined): Promise<void> {
   const { mailboxUrl } = getRunningFleet().summary;
   const query = address ? `?to=${encodeURIComponent(address)}` : '';
-  const { data } = (await (await fetch(`${mailboxUrl}/messages${query}`)).json()) as { data: Message[] };
+  const response = await fetch(`${mailboxUrl}/messages${query}`).catch(() => Response.error());
+  const problem = response.ok ? null : response.status ? await response.text() : 'it does not respond';
+  if (problem !== null) throw new FleetError(`The mailbox at ${mailboxUrl} cannot be read: ${problem}`);
+  const { data } = (await response.json()) as { data: Message[] };
   console.log(`${mailboxUrl}\n`);
   for (const { sentAt, channel, to, subject, text } of data.slice(0, MAX_MESSAGES)) {
     console.log(`${sentAt}  ${channel.padEnd(5)}  ${to}  ${subject ?? ''}`);
     console.log(dim(text.trim().replace(/^/gm, '    ')));
   }
-  if (!data.length) console.log('Nothing was sent yet.');
+  if (!data.length) console.log(address ? `No mail to ${address}.` : 'Nothing was sent yet.');
 }
 
 /** Fills the running fleet with the demo of libs/testing. A second call prints the logins again. */

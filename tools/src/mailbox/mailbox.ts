@@ -1,6 +1,8 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
+import { ignore, say } from '../console.js';
 import { type LocalHttpServer, serveNear } from '../edge/edge.js';
+import { parseJson } from '../paths.js';
 
 export interface Message {
   id: string;
@@ -32,16 +34,22 @@ export function startMailbox(dir: string, port: number): Promise<LocalHttpServer
 /** Reads the messages of a mailbox folder, one JSON file each, newest first. @param to  an address or number */
 export async function readMessages(dir: string, to: string | null): Promise<Message[]> {
   const names = (await fs.readdir(dir)).filter((name) => name.endsWith('.json'));
-  const messages = await Promise.all(
-    names.map(async (name) => {
-      const text = await fs.readFile(path.join(dir, name), 'utf8').catch(() => null); // deleted in the meantime
-      if (text === null) return null;
-      const { id, channel, to: recipient, subject = null, html = null, ...rest } = JSON.parse(text) as Message;
-      return { id, channel, to: recipient, subject, text: rest.text, html, sentAt: rest.sentAt };
-    }),
-  );
+  const messages = await Promise.all(names.map((name) => readMessage(path.join(dir, name))));
   const matching = messages.filter((message) => message !== null).filter((message) => !to || isTo(message, to));
   return matching.sort((a, b) => (`${a.sentAt} ${a.id}` < `${b.sentAt} ${b.id}` ? 1 : -1));
+}
+
+const SAMPLE = { id: '', channel: '', to: '', text: '', sentAt: '' };
+const reported = new Set<string>();
+
+/** Returns null for a file that was deleted in the meantime, and for a damaged one, which is reported once. */
+async function readMessage(file: string): Promise<Message | null> {
+  const content = await fs.readFile(file, 'utf8').catch(ignore);
+  const message = parseJson<Message>(content ?? '', SAMPLE);
+  if (!message && content !== undefined && !reported.has(file)) say(`${file} is damaged; the mailbox leaves it out`);
+  if (!message) return (reported.add(file), null);
+  const { id, channel, to, subject = null, text, html = null, sentAt } = message;
+  return { id, channel, to, subject, text, html, sentAt };
 }
 
 /** A plus sign in a query arrives as a blank when it is not encoded: `?to=+41790000000`. */
