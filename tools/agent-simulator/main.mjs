@@ -1,7 +1,7 @@
 // ./fleet agents: runs simulated agents against the fleet of the data folder. The launcher is compiled before it runs this.
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { randomBytes } from 'node:crypto';
-import { dim, FleetError, say } from '../dist/console.js';
+import { dim, FleetError, say, writeOneLine } from '../dist/console.js';
 import { getRunningFleet } from '../dist/fleet/state.js';
 import { build } from '../dist/processes/run.js';
 
@@ -18,7 +18,8 @@ const program = new Command('./fleet agents')
   .addOption(option('--interval <n>', 'seconds between the heartbeats of an agent').default(60))
   .option('--key <key>', 'enroll with this key instead of one of a new partner')
   .option('--secret <secret>', 'the secret of the key')
-  .allowExcessArguments(false);
+  .allowExcessArguments(false)
+  .configureOutput({ outputError: writeOneLine });
 
 try {
   process.exitCode = (await run(program.parse().opts())) ? 0 : 1;

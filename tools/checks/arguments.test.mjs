@@ -25,6 +25,8 @@ const BENCHES =
 const ID = '00000000-0000-4000-8000-000000000000';
 const REFUSED = [
   [['nope'], /unknown command 'nope'/],
+  [['help', 'nope'], /unknown command 'nope'/],
+  [['agents', '--nope'], /^fleet: unknown option '--nope'\. See: /],
   [['up', '--nope'], /unknown option '--nope'/],
   [['up', '--replicas', 'identity=0'], /<service>=<number from 1>/],
   [['down', '--nope'], /unknown option '--nope'/],

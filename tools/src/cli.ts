@@ -2,9 +2,9 @@ import { Argument, Command, InvalidArgumentError, Option } from 'commander';
 import { ExecaError } from 'execa';
 import path from 'node:path';
 import { benchmarkNames, PART_NAMES } from './commands/choices.js';
-import { FleetError } from './console.js';
+import { FleetError, writeOneLine } from './console.js';
 import { SERVICE_NAMES, type ServiceName } from './fleet/services.js';
-import { DATA_DIR, readJson, ROOT } from './paths.js';
+import { DATA_DIR, parseJson, readJson, ROOT } from './paths.js';
 import { abortCommands } from './processes/run.js';
 
 // The code of a command is loaded when the command runs: all of it takes longer to load than most commands to run.
@@ -29,7 +29,10 @@ export async function main(args: readonly string[]): Promise<void> {
   const end = args.indexOf('--') < 0 ? args.length : args.indexOf('--');
   try {
     const program = createProgram(args.slice(end + 1));
-    await program.parseAsync(end === 0 ? ['help'] : args.slice(0, end), { from: 'user' });
+    const [first = 'help', second] = args.slice(0, end);
+    // The help of an unknown command is refused as the command is.
+    const isUnknown = first === 'help' && second && !program.commands.some((command) => command.name() === second);
+    await program.parseAsync(end === 0 ? ['help'] : args.slice(isUnknown ? 1 : 0, end), { from: 'user' });
   } catch (error) {
     console.error(`fleet: ${describeError(error)}`);
     process.exitCode = 1;
@@ -43,7 +46,7 @@ function createProgram(argumentsAfterDashes: readonly string[]): Command {
     .version(version)
     .helpOption('-h, --help', 'show the options of a command')
     .addHelpText('after', VARIABLES)
-    .configureOutput({ outputError: (text, write) => write(oneLine(text)) });
+    .configureOutput({ outputError: writeOneLine });
   const command = (usage: string, description: string) =>
     program.command(usage).description(description).allowExcessArguments(false).copyInheritedSettings(program);
   const service = new Argument('<service>').choices(SERVICE_NAMES);
@@ -144,12 +147,6 @@ function actionOf<M, A extends unknown[]>(load: () => Promise<M>, commandOf: (mo
   return exitCodeOf<A>(async (...args) => commandOf(await load())(...args));
 }
 
-/** Puts `error: unknown option '--x'` and commander's suggestion on one line. */
-function oneLine(text: string): string {
-  const message = text.replaceAll(/^error: |\.?\s*$/g, '').replaceAll('\n', ' ');
-  return `fleet: ${message}. See: ./fleet --help\n`;
-}
-
 const parseInteger =
   (minimum: number, maximum = Infinity) =>
   (text: string): number => {
@@ -168,11 +165,8 @@ function appendService(value: string, previous: ServiceName[]): ServiceName[] {
 }
 
 function parseObject(text: string): object {
-  try {
-    if (text.trimStart().startsWith('{')) return JSON.parse(text) as object;
-  } catch {
-    // reported below
-  }
+  const content = parseJson<object>(text, {});
+  if (content) return content;
   throw new InvalidArgumentError('It must be a JSON object');
 }
 

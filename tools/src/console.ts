@@ -9,6 +9,12 @@ export const bold = paint(1);
 export const green = paint(32);
 export const red = paint(31);
 
+/** Puts `error: unknown option '--x'` and commander's suggestion on one line, for its `outputError`. */
+export function writeOneLine(text: string, write: (line: string) => void): void {
+  const message = text.replaceAll(/^error: |\.?\s*$/g, '').replaceAll('\n', ' ');
+  write(`fleet: ${message}. See: ./fleet --help\n`);
+}
+
 export const secondsSinceStart = (): string => (performance.now() / 1_000).toFixed(1);
 
 export type Say = (line: string) => void;
