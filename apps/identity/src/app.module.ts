@@ -2,14 +2,14 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { AccessModule, OrganizationErasureModule } from '@rmm/access';
 import { MessagingModule } from '@rmm/messaging';
 import { PersistenceModule } from '@rmm/persistence';
+import { KeyRing } from '@rmm/secrets';
 import { ServiceKitModule } from '@rmm/service-kit';
 import { AccessSourceModule } from './access/access-source.module.js';
 import { AccountModule } from './account/account.module.js';
 import { AccountPagesModule } from './account-pages/account-pages.module.js';
 import { AuditModule } from './audit/audit.module.js';
 import { BootstrapModule } from './bootstrap/bootstrap.module.js';
-import type { IdentityConfig } from './config.js';
-import { IdentityConfigModule } from './config.module.js';
+import { IDENTITY_CONFIG, type IdentityConfig } from './config.js';
 import { ENTITIES } from './entities.js';
 import { InvitationsModule } from './invitations/invitations.module.js';
 import { LoginModule } from './login/login.module.js';
@@ -36,18 +36,18 @@ import { SsoModule } from './sso/sso.module.js';
 
 const SERVICE = 'identity';
 
-/** Partners, users, sessions, second factors and the audit trail. */
+/** Global, so that every module can inject the configuration and the encryption keys. */
 @Module({})
 export class AppModule {
   static forRoot(config: IdentityConfig): DynamicModule {
     return {
       module: AppModule,
+      global: true,
       imports: [
         ServiceKitModule.forRoot(config, SERVICE),
         PersistenceModule.forRoot({ config, schema: 'identity', entities: ENTITIES, migrations: MIGRATIONS }),
         MessagingModule.forRoot({ config, service: SERVICE }),
         AccessModule.forRoot({ config, service: SERVICE }),
-        IdentityConfigModule.forRoot(config),
         // First: routes match in the order of their modules, and `/users/me` has to match before `/users/:id`.
         AccountModule,
         AccountPagesModule,
@@ -76,6 +76,11 @@ export class AppModule {
         SmsModule,
         SsoModule,
       ],
+      providers: [
+        { provide: IDENTITY_CONFIG, useValue: config },
+        { provide: KeyRing, useFactory: () => KeyRing.fromConfig(config.secrets) },
+      ],
+      exports: [IDENTITY_CONFIG, KeyRing],
     };
   }
 }

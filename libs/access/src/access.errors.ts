@@ -117,6 +117,11 @@ export class TenantInactive extends ForbiddenError {
   override error = 'Tenant is not active';
 }
 
+/** 503: the status of an organization cannot be read. */
+export class PartnerLookupUnavailable extends UnavailableError {
+  override code = 'partner_lookup_unavailable';
+}
+
 export class PartnerNotFound extends ForbiddenError {
   override code = 'partner_not_found';
   override error = 'Tenant is not active';

@@ -19,7 +19,7 @@ export { InvalidationFeeds } from './invalidation/invalidation-feeds.service.js'
 export { ApiKeyAuthenticator } from './keys/api-key.authenticator.js';
 export { KeyWindow, type KeyWindowResult, WINDOW_SECONDS } from './keys/key-window.service.js';
 export { type PartnerKeyWindow, partnerReadWindow, partnerWriteWindow } from './keys/partner-key-windows.js';
-export { RouteAccessMissing } from './route-access/route-access-check.service.js';
+export { RouteAccessMissing } from './route-access/route-access.errors.js';
 export * from './route-access/route-access.decorator.js';
 export { AccessEntry } from './snapshots/access-entry.js';
 export { AccessSnapshots } from './snapshots/access-snapshots.service.js';

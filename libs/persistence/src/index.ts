@@ -19,6 +19,7 @@ export {
 } from './module/databases.service.js';
 export { PersistenceModule } from './module/persistence.module.js';
 export { limitBytes, PAGE_BYTES, takeBudgetColumns, type ByteBudget } from './paging/byte-budget.js';
+export * from './paging/cursor.errors.js';
 export * from './paging/cursors.js';
 export * from './paging/keyset-page.js';
 export {
@@ -30,7 +31,7 @@ export {
   type PageRequest,
   type PageRows,
 } from './paging/list-page.js';
-export { PartitionMaintenanceJob } from './partitions/partition-maintenance.job.js';
+export { MaintainPartitionsJob } from './partitions/maintain-partitions.job.js';
 export { restrictToOrganization, type HasTenant, type TenantContext } from './tenants/tenant-context.js';
 export { tenantCondition, type RowOwnership } from './tenants/tenant-condition.js';
 export { TenantDatabase, TenantTransaction } from './tenants/tenant-database.service.js';

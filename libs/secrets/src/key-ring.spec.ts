@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { KeyRing, UnsealFailed } from './key-ring.js';
+import { UnsealFailed } from './key-ring.errors.js';
+import { KeyRing } from './key-ring.js';
 
 describe('KeyRing', () => {
   const old = randomBytes(32);

@@ -1,15 +1,11 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { UnsealFailed } from './key-ring.errors.js';
 
 const KEY_BYTES = 32;
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 const VERSION = 'v1';
 const KID = /^[A-Za-z0-9_-]{1,64}$/;
-
-/** A sealed value cannot be opened: it was changed, belongs to another context, or its key is not in the ring. */
-export class UnsealFailed extends Error {
-  override readonly name = 'UnsealFailed';
-}
 
 export interface KeyRingKeys {
   /** 32 bytes per key id. */

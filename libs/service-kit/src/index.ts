@@ -2,6 +2,7 @@ export * from '@rmm/config';
 export * from '@rmm/errors';
 export * from '@rmm/openapi';
 export * from './context/request-context.js';
+export * from './context/request-deadline.errors.js';
 export * from './context/request-deadline.js';
 export * from './health/health-registry.service.js';
 export { Job, type JobOptions } from './jobs/job.decorator.js';

@@ -1,12 +1,12 @@
 import { BullModule } from '@nestjs/bullmq';
 import { Module } from '@nestjs/common';
 import { RedisConnections } from '@rmm/service-kit';
-import { MailSweepJob } from './mail-sweep.job.js';
 import { MailMetrics } from './mail.metrics.js';
 import { MailRepository } from './mail.repository.js';
 import { MailRpc } from './mail.rpc.js';
 import { MAIL_QUEUE, MailService } from './mail.service.js';
 import { SendMailProcessor } from './send-mail.processor.js';
+import { SweepMailsJob } from './sweep-mails.job.js';
 
 /** Mails: outbox, templates, transport. */
 @Module({
@@ -22,7 +22,7 @@ import { SendMailProcessor } from './send-mail.processor.js';
     }),
   ],
   controllers: [MailRpc],
-  providers: [MailMetrics, MailRepository, MailService, MailSweepJob, SendMailProcessor],
+  providers: [MailMetrics, MailRepository, MailService, SweepMailsJob, SendMailProcessor],
   exports: [MailService],
 })
 export class MailModule {}

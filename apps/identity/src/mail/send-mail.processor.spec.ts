@@ -10,7 +10,7 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { roleId } from '../../test/users.js';
-import { MailSweepJob } from './mail-sweep.job.js';
+import { SweepMailsJob } from './sweep-mails.job.js';
 
 interface Received {
   from: string;
@@ -144,7 +144,7 @@ describe('SendMailProcessor', () => {
       expect(await metricOf(strict, 'rmm_mail_oldest_due_seconds')).toBe(0);
       await other.query(`UPDATE mail SET next_attempt_at = now() - INTERVAL '90 seconds', attempts = 7`);
       expect(await metricOf(strict, 'rmm_mail_oldest_due_seconds')).toBeGreaterThanOrEqual(90);
-      await strict.app.get(MailSweepJob).run();
+      await strict.app.get(SweepMailsJob).run();
       await eventually(async () => expect(await metricOf(strict, 'rmm_mail_attempts_total', 'abandoned')).toBe(1));
       expect(await metricOf(strict, 'rmm_mail_waiting')).toBe(0);
       expect(server.received.filter(({ to }) => to.includes(email))).toEqual([]);
@@ -228,10 +228,10 @@ describe('SendMailProcessor', () => {
     const again = new MailServer(server.port);
     await again.start();
     server = again;
-    await identity.app.get(MailSweepJob).run();
+    await identity.app.get(SweepMailsJob).run();
     expect(await rowsTo(email)).toMatchObject([{ attempts: 1, sent: false }]); // its next try is not due yet
     await testApp.query('update mail set next_attempt_at = now() where recipient = $1', [email]);
-    await identity.app.get(MailSweepJob).run();
+    await identity.app.get(SweepMailsJob).run();
     await server.mailTo(email);
     await eventually(async () =>
       expect(await rowsTo(email)).toMatchObject([{ attempts: 2, sent: true, sealed: null }]),

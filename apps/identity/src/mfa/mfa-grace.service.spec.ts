@@ -10,7 +10,7 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
-import { MfaRemindersJob } from './mfa-reminders.job.js';
+import { SendMfaRemindersJob } from './send-mfa-reminders.job.js';
 
 interface Window {
   granted: Date | null;
@@ -58,7 +58,7 @@ describe('enrollment window', () => {
          mfa_enrollment_deadline = mfa_enrollment_deadline - make_interval(days => $2) where id = $1`,
       [userId, days],
     );
-  const sweep = (at = strict) => at.app.get(MfaRemindersJob, { strict: false }).run();
+  const sweep = (at = strict) => at.app.get(SendMfaRemindersJob, { strict: false }).run();
   const subjects = async (email: string) => (await strict.mails(email)).map(({ subject }) => subject);
   const OPENED = 'Please set up two-step sign-in';
   const ENDING = 'Two-step sign-in: a few days left';

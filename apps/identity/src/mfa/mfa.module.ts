@@ -16,13 +16,13 @@ import { MfaEnrollmentService } from './mfa-enrollment.service.js';
 import { MfaFactorsService } from './mfa-factors.service.js';
 import { MfaLoginService } from './mfa-login.service.js';
 import { MfaPolicyModule } from './mfa-policy.module.js';
-import { MfaRemindersJob } from './mfa-reminders.job.js';
 import { MfaResetController } from './mfa-reset.controller.js';
 import { MfaResetPolicy } from './mfa-reset.policy.js';
 import { MfaResetService } from './mfa-reset.service.js';
 import { MfaStateRepository } from './mfa-state.repository.js';
 import { MfaVerificationService } from './mfa-verification.service.js';
 import { MfaController } from './mfa.controller.js';
+import { SendMfaRemindersJob } from './send-mfa-reminders.job.js';
 import { StepUpProofsService } from './step-up-proofs.service.js';
 import { StepUpController } from './step-up.controller.js';
 import { StepUpService } from './step-up.service.js';
@@ -49,7 +49,7 @@ import { StepUpService } from './step-up.service.js';
     MfaEnrollmentService,
     MfaFactorsService,
     MfaLoginService,
-    MfaRemindersJob,
+    SendMfaRemindersJob,
     MfaResetPolicy,
     MfaResetService,
     MfaStateRepository,

@@ -41,7 +41,7 @@ export class ScimGroupsRepository extends TenantRepository<ScimGroup> {
     super(tenants, ScimGroup, () => new ScimGroupNotFound());
   }
 
-  /** Lists groups of a provider, oldest first, with the number of all that match. */
+  /** Lists groups of a provider, oldest first, with the exact number of all that match: SCIM pages by the index of a row, not by page. */
   async list(
     caller: ScimCaller,
     conditions: readonly FilterCondition<GroupFilter>[],

@@ -13,6 +13,7 @@ import { assertMayManage } from '../sso/sso-providers.service.js';
 import type { CreatedScimTokenDto, CreateScimTokenDto, ScimTokenDto } from './dto/scim-settings.dto.js';
 import { scimBaseUrl } from './scim-resource.mapper.js';
 import type { ScimTokenRow } from './scim-token.entity.js';
+import { toTokenDto } from './scim-token.mapper.js';
 import { ScimTokensRepository } from './scim-tokens.repository.js';
 import { ScimForOrganizationsOnly, TooManyScimTokens } from './scim.errors.js';
 
@@ -91,21 +92,6 @@ export function assertForScim(caller: UserCaller, { orgId }: SsoProvider): strin
   if (orgId === null) throw new ScimForOrganizationsOnly();
   return orgId;
 }
-
-const toTokenDto = ({
-  id,
-  name,
-  tokenPrefix,
-  createdBy,
-  expiresAt,
-  lastUsedAt,
-  createdAt,
-}: ScimTokenRow): ScimTokenDto => ({
-  ...{ id, name, tokenPrefix, createdBy },
-  expiresAt: expiresAt?.toISOString() ?? null,
-  lastUsedAt: lastUsedAt?.toISOString() ?? null,
-  createdAt: createdAt.toISOString(),
-});
 
 const auditedToken = ({ id, name, partnerId, orgId }: ScimTokenRow) => ({
   type: 'scim_token',

@@ -57,7 +57,7 @@ export class ScimUsersRepository extends TenantRepository<ScimUser> {
     super(tenants, ScimUser, () => new ScimUserNotFound());
   }
 
-  /** Lists users of a provider, oldest first, with the number of all that match. */
+  /** Lists users of a provider, oldest first, with the exact number of all that match: SCIM pages by the index of a row, not by page. */
   async list(
     caller: ScimCaller,
     conditions: readonly FilterCondition<UserFilter>[],

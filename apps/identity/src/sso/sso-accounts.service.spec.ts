@@ -10,11 +10,12 @@ import type { RolesRepository } from '../roles/roles.repository.js';
 import type { User } from '../users/user.js';
 import type { UsersRepository } from '../users/users.repository.js';
 import type { AssertedUser } from './asserted-user.js';
-import { AddressTaken, SsoAccountsService } from './sso-accounts.service.js';
+import { SsoAccountsService } from './sso-accounts.service.js';
 import { SsoDefaultRolePolicy } from './sso-default-role.policy.js';
 import type { SsoIdentitiesRepository } from './sso-identities.repository.js';
 import { SsoLinksService } from './sso-links.service.js';
 import type { SsoProvider } from './sso-provider.entity.js';
+import { AddressTaken } from './sso.errors.js';
 
 const EMAIL = 'robin@acme.test';
 const READ = 'devices:read';

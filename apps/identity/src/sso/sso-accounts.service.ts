@@ -13,7 +13,7 @@ import { SsoDefaultRolePolicy } from './sso-default-role.policy.js';
 import { SsoIdentitiesRepository } from './sso-identities.repository.js';
 import { SsoLinksService } from './sso-links.service.js';
 import { memberScopeOf, type SsoProvider } from './sso-provider.entity.js';
-import { SsoRefused } from './sso.errors.js';
+import { AddressTaken, SsoRefused } from './sso.errors.js';
 
 /** A user whom a provider signed in, and the membership that the session enters. */
 export interface SsoUser {
@@ -153,11 +153,6 @@ export class SsoAccountsService {
     await this.links.linkCreated(tx, provider, user, asserted);
     return user;
   }
-}
-
-/** Another transaction has just created an account with the address; try again. */
-export class AddressTaken extends Error {
-  override readonly name = 'AddressTaken';
 }
 
 const denialOf = ({ orgId }: SsoProvider) => (orgId === null ? 'no_partner_access' : 'no_org_access');

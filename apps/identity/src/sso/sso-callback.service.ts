@@ -4,14 +4,14 @@ import { hashKey, KeyRing, mintLinkToken, mintOpaqueToken } from '@rmm/secrets';
 import { readAssertedUser, type AssertedUser } from './asserted-user.js';
 import { OidcClient, type ProviderClaims } from './oidc/oidc-client.service.js';
 import { openProvider } from './open-provider.js';
-import { AddressTaken, SsoAccountsService } from './sso-accounts.service.js';
+import { SsoAccountsService } from './sso-accounts.service.js';
 import { SsoFlowsRepository, type TakenFlow } from './sso-flows.repository.js';
 import { SsoIdentitiesService } from './sso-identities.service.js';
 import { flowSealContext, type FlowSecrets } from './sso-login.service.js';
 import type { SsoProvider } from './sso-provider.entity.js';
 import { SsoProvidersRepository } from './sso-providers.repository.js';
 import { SsoRefusalsService, type CallbackProgress } from './sso-refusals.service.js';
-import { SsoRefused } from './sso.errors.js';
+import { AddressTaken, SsoRefused } from './sso.errors.js';
 
 /** The location for the browser after a callback, and the cookie that ties its code to it. */
 export interface CallbackResult {

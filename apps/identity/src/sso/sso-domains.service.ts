@@ -11,12 +11,12 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MemberScopeService } from '../members/member-scope.service.js';
 import type { CreateSsoDomainDto, ListSsoDomainsDto, SsoDomainDto } from './dto/sso-domain.dto.js';
 import type { SsoDomain } from './sso-domain.entity.js';
+import { recordNameOf, toDomainDto } from './sso-domain.mapper.js';
 import { SsoDomainsRepository } from './sso-domains.repository.js';
 import { SsoProvidersRepository } from './sso-providers.repository.js';
 import { DomainNotVerified, DomainTaken, OrganizationContextRequired, TooManySsoDomains } from './sso.errors.js';
 
 const MAX_DOMAINS = 50;
-const RECORD_PREFIX = '_sso-verification';
 const VALUE_PREFIX = 'sso-domain-verification=';
 
 /**
@@ -117,13 +117,6 @@ export class SsoDomainsService {
     return { partnerId: scope.partnerId, orgId: scope.orgId };
   }
 }
-
-const recordNameOf = (domain: string): string => `${RECORD_PREFIX}.${domain}`;
-
-const toDomainDto = ({ id, orgId, domain, txtRecordValue, verifiedAt }: SsoDomain): SsoDomainDto => ({
-  ...{ id, orgId, domain, txtRecordValue, txtRecordName: recordNameOf(domain) },
-  verifiedAt: verifiedAt?.toISOString() ?? null,
-});
 
 const auditedDomain = ({ id, domain, orgId, partnerId }: SsoDomain) =>
   resourceOf('sso_domain', { id, name: domain, orgId, partnerId });

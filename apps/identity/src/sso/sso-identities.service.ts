@@ -11,7 +11,8 @@ import type { AssertedUser } from './asserted-user.js';
 import type { SsoIdentityDto } from './dto/sso-login.dto.js';
 import { findMembership } from './sso-accounts.service.js';
 import type { TakenFlow } from './sso-flows.repository.js';
-import { SsoIdentitiesRepository, type ListedIdentity } from './sso-identities.repository.js';
+import { SsoIdentitiesRepository } from './sso-identities.repository.js';
+import { toIdentityDto } from './sso-identity.mapper.js';
 import { SsoLinksService } from './sso-links.service.js';
 import type { SsoProvider } from './sso-provider.entity.js';
 import { SsoProvidersRepository } from './sso-providers.repository.js';
@@ -114,10 +115,3 @@ export class SsoIdentitiesService {
     return `ssoReauthGrant=${grant}`;
   }
 }
-
-const toIdentityDto = ({ createdAt, lastLoginAt, ...row }: ListedIdentity): SsoIdentityDto => ({
-  ...row,
-  ownerScope: row.orgId === null ? 'partner' : 'organization',
-  createdAt: createdAt.toISOString(),
-  lastLoginAt: lastLoginAt?.toISOString() ?? null,
-});

@@ -146,3 +146,8 @@ export class SsoRefused extends Error {
     super(code, options);
   }
 }
+
+/** Another transaction has just created an account with the address; try again. */
+export class AddressTaken extends Error {
+  override readonly name = 'AddressTaken';
+}

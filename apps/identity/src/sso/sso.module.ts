@@ -15,12 +15,12 @@ import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
 import { BackchannelLogoutController } from './backchannel-logout.controller.js';
 import { BackchannelLogoutService } from './backchannel-logout.service.js';
+import { DeleteExpiredSsoLoginsJob } from './delete-expired-sso-logins.job.js';
 import { OidcClient } from './oidc/oidc-client.service.js';
 import { OidcTransport } from './oidc/oidc-transport.service.js';
 import { SsoAccountController } from './sso-account.controller.js';
 import { SsoAccountsService } from './sso-accounts.service.js';
 import { SsoCallbackService } from './sso-callback.service.js';
-import { SsoCleanupJob } from './sso-cleanup.job.js';
 import { SsoCookies } from './sso-cookies.service.js';
 import { SsoDefaultRolePolicy } from './sso-default-role.policy.js';
 import { SsoDiscoveryController } from './sso-discovery.controller.js';
@@ -75,7 +75,7 @@ import { SsoRefusalsService } from './sso-refusals.service.js';
     OidcTransport,
     SsoAccountsService,
     SsoCallbackService,
-    SsoCleanupJob,
+    DeleteExpiredSsoLoginsJob,
     SsoCookies,
     SsoDefaultRolePolicy,
     SsoDiscoveryService,

@@ -23,3 +23,10 @@ export class PartnerExportFailed extends InternalError {
   override code = 'partner_export_failed';
   override error = 'Partner export failed';
 }
+
+/** A record differs from its published schema: an error of a mapper, or data that its owner should not have stored. */
+export class RecordSchemaViolation extends Error {
+  constructor(resource: string, { path, keyword }: { path: string; keyword: string }) {
+    super(`A record of ${resource} violates its published schema at ${path || 'its root'}: ${keyword}`);
+  }
+}

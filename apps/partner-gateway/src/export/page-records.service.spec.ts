@@ -6,8 +6,9 @@ import {
   type SerializedRecord,
   SITES,
 } from './export-record.mapper.js';
+import { RecordSchemaViolation } from './export.errors.js';
 import { MAX_PAGE_BYTES, PageRecordsService } from './page-records.service.js';
-import { RecordSchemaViolation, type RecordSchemasService } from './record-schemas.service.js';
+import type { RecordSchemasService } from './record-schemas.service.js';
 
 const idOf = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
 const siteOf = (n: number, more: Partial<ExportedSite> = {}): RecordSource<ExportedSite> => ({

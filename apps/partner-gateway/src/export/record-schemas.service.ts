@@ -3,14 +3,8 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import formats from 'ajv-formats';
 import { API_PREFIX } from '@rmm/contracts';
 import { OpenApiDocuments } from '@rmm/service-kit';
+import { RecordSchemaViolation } from './export.errors.js';
 import { toRecordSchema } from './record-schema.js';
-
-/** A record differs from its published schema: an error of a mapper, or data that its owner should not have stored. */
-export class RecordSchemaViolation extends Error {
-  constructor(resource: string, { path, keyword }: { path: string; keyword: string }) {
-    super(`A record of ${resource} violates its published schema at ${path || 'its root'}: ${keyword}`);
-  }
-}
 
 /** Checks records against the schemas that the OpenAPI document publishes. Each schema is compiled once. */
 @Injectable()

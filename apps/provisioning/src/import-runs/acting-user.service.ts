@@ -8,16 +8,13 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { hasPermission, type Permission } from '@rmm/permissions';
-import { ForbiddenError } from '@rmm/service-kit';
 import type { ActingUserSession, ImportKind, ImportRun } from './import-run.entity.js';
-import { ImportRunFailed } from './import-run.errors.js';
+import { FullPartnerAccessRequired, ImportRunFailed } from './import-run.errors.js';
 
 const PERMISSIONS: Record<ImportKind, [Permission, ...Permission[]]> = {
   organizations: ['organizations:write', 'sites:write'],
   contacts: ['organizations:write'],
 };
-
-class FullPartnerAccessRequired extends ForbiddenError {}
 
 /** Returns the session in which a run works for a user. */
 export function toActingSession(caller: Caller): ActingUserSession {

@@ -6,14 +6,10 @@ import type { Cursors } from '@rmm/persistence';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { createCursors } from '../lists/create-cursors.js';
 import type { ImportChangesDto } from './dto/import-change.dto.js';
-import type {
-  ImportRunRowDto,
-  ImportRunRowsDto,
-  ListImportChangesDto,
-  ListImportRowsDto,
-} from './dto/import-run-row.dto.js';
+import type { ImportRunRowsDto, ListImportChangesDto, ListImportRowsDto } from './dto/import-run-row.dto.js';
 import { ImportChangesRepository } from './import-changes.repository.js';
-import { ImportRunRowsRepository, type StoredRow } from './import-run-rows.repository.js';
+import { toRowDto } from './import-run-row.mapper.js';
+import { ImportRunRowsRepository } from './import-run-rows.repository.js';
 import type { ImportRun } from './import-run.entity.js';
 import { ImportRunsRepository } from './import-runs.repository.js';
 import type { JournalScope } from './journal/import-change.js';
@@ -99,9 +95,3 @@ export class ImportRunContentsService {
 const escapeLineFeed = (text: string): string => (text.startsWith('\n') ? `'${text}` : text);
 
 const scopeOf = ({ id, partnerId }: ImportRun): JournalScope => ({ runId: id, partnerId });
-
-function toRowDto({ columns }: ImportRun, row: StoredRow): ImportRunRowDto {
-  const { index, line, annotation, orgId, matchId, matchName, result, code, reason } = row;
-  const cells = Object.fromEntries((columns ?? []).map((column, at) => [column, row.cells[at] ?? '']));
-  return { index, line, cells, annotation, organizationId: orgId, matchId, matchName, result, code, reason };
-}

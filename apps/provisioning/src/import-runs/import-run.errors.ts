@@ -1,4 +1,4 @@
-import { ConflictError, GoneError } from '@rmm/service-kit';
+import { ConflictError, ForbiddenError, GoneError } from '@rmm/service-kit';
 import type { ImportRunState } from './import-run.entity.js';
 
 /** The run is in a state that does not allow the request. */
@@ -41,3 +41,6 @@ export class ImportRunFailed extends Error {
     super(message);
   }
 }
+
+/** A run of organizations is of a user with access to the whole partner. */
+export class FullPartnerAccessRequired extends ForbiddenError {}

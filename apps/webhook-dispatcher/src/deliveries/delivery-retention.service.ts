@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { PartitionMaintenanceJob } from '@rmm/persistence';
+import { MaintainPartitionsJob } from '@rmm/persistence';
 import { DispatcherConfig } from '../config.js';
 import { DeliveryRetentionRepository } from './delivery-retention.repository.js';
 
@@ -8,7 +8,7 @@ import { DeliveryRetentionRepository } from './delivery-retention.repository.js'
 export class DeliveryRetentionService {
   constructor(
     private readonly repository: DeliveryRetentionRepository,
-    private readonly partitions: PartitionMaintenanceJob,
+    private readonly partitions: MaintainPartitionsJob,
     private readonly config: DispatcherConfig,
   ) {}
 

@@ -5,6 +5,7 @@ import { AccessSources } from '../access-sources.service.js';
 import { VerificationKeysService } from '../tokens/verification-keys.service.js';
 import { describeRouteAccess } from './describe-route-access.js';
 import type { RouteAccess } from './route-access.decorator.js';
+import { RouteAccessMissing } from './route-access.errors.js';
 import { policyOf, routeAccessOf } from './route-access.policy.js';
 
 interface Route {
@@ -18,16 +19,6 @@ interface Route {
 /** Nest stores path and method of a route as metadata of its handler. */
 const PATH_METADATA = 'path';
 const METHOD_METADATA = 'method';
-
-/** The start fails because of routes whose access is not declared, or cannot be checked. */
-export class RouteAccessMissing extends Error {
-  constructor(problems: readonly string[]) {
-    super(
-      `Every route needs exactly one access decorator (@RequirePermission, @SignedIn, @Public, @AcceptsApiKey, ` +
-        `@PartnerKey, @AgentToken):\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
-    );
-  }
-}
 
 /** Checks at start that every route declares its access, and adds it to the OpenAPI document. */
 @Injectable()

@@ -1,15 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { AccessSnapshot } from '@rmm/contracts';
-import { UnavailableError } from '@rmm/service-kit';
 import { ACCESS_CONFIG, type AccessConfig } from '../access.config.js';
-import { PartnerInactive, PartnerNotFound, TenantInactive } from '../access.errors.js';
+import { PartnerInactive, PartnerLookupUnavailable, PartnerNotFound, TenantInactive } from '../access.errors.js';
 import { type DirectoryOrganization, isLive } from '../directory/directory-organization.js';
 import { OrganizationDirectory } from '../directory/organization-directory.service.js';
-
-/** 503: the status of an organization cannot be read. */
-class PartnerLookupUnavailable extends UnavailableError {
-  override code = 'partner_lookup_unavailable';
-}
 
 /** Checks that the partner and the organization of a session are active. */
 @Injectable()

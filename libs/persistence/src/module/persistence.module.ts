@@ -1,7 +1,7 @@
 import { type DynamicModule, Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
 import type { Pool } from 'pg';
 import { HealthRegistry, MetricsRegistry } from '@rmm/service-kit';
-import { PartitionMaintenanceJob } from '../partitions/partition-maintenance.job.js';
+import { MaintainPartitionsJob } from '../partitions/maintain-partitions.job.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { Databases, openDatabases, type PersistenceOptions } from './databases.service.js';
@@ -35,9 +35,9 @@ export class PersistenceModule implements OnApplicationShutdown {
         { provide: Databases, useFactory: () => openDatabases(options) },
         TenantDatabase,
         WorkerDatabase,
-        PartitionMaintenanceJob,
+        MaintainPartitionsJob,
       ],
-      exports: [TenantDatabase, WorkerDatabase, PartitionMaintenanceJob],
+      exports: [TenantDatabase, WorkerDatabase, MaintainPartitionsJob],
     };
   }
 

@@ -1,12 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { BadRequestError } from '@rmm/service-kit';
 import type { HasTenant } from '../tenants/tenant-context.js';
-
-/** The cursor is forged, or of another tenant, filter or order. @see docs/reference/requests.md */
-export class InvalidCursor extends BadRequestError {
-  override code = 'invalid_cursor';
-  override error = 'Invalid cursor';
-}
+import { InvalidCursor } from './cursor.errors.js';
 
 /** The list a cursor is valid for: the same one, requested by the same tenant. */
 export interface CursorBinding {

@@ -1,5 +1,6 @@
 import { type Fleet, noTenant, orgA1, partner, partnerA, partnerB, startFleet } from '../../test/fixture.js';
-import { Cursors, type CursorBinding, InvalidCursor } from './cursors.js';
+import { InvalidCursor } from './cursor.errors.js';
+import { Cursors, type CursorBinding } from './cursors.js';
 import { keysetPage, type KeysetQuery } from './keyset-page.js';
 
 describe('keysetPage', () => {

@@ -8,7 +8,7 @@ import { tenantTable } from '../rls/tenant-table.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { rowSecurityProblems } from '../testing/row-security-problems.js';
 import { WorkerDatabase } from '../worker/worker-database.service.js';
-import { PartitionMaintenanceJob } from './partition-maintenance.job.js';
+import { MaintainPartitionsJob } from './maintain-partitions.job.js';
 import { noLongerPartitioned, partitionedByTime } from './partitioned-by-time.js';
 
 class AddDeliveries1700000000000 implements MigrationInterface {
@@ -128,7 +128,7 @@ describe('tables partitioned by time', () => {
   it('are maintained by the worker login, once for concurrent runs', async () => {
     const [name] = (await partitions('delivery')).filter((partition) => partition !== 'delivery_default').slice(-1);
     await admin(`drop table ${SCHEMA}.${name}`);
-    const job = new PartitionMaintenanceJob(worker);
+    const job = new MaintainPartitionsJob(worker);
     const done = await Promise.all([job.run(), job.run(), job.run()]);
     expect(done.reduce((sum, { created }) => sum + created, 0)).toBe(1);
     expect(await partitions('delivery')).toContain(name);
@@ -208,7 +208,7 @@ describe('tables partitioned by time', () => {
   it('need no maintenance in a schema without them', async () => {
     const bare = await stores.createDatabase([SCHEMA]);
     const opened = await Databases.open(optionsFor(bare));
-    const job = new PartitionMaintenanceJob(new WorkerDatabase(opened));
+    const job = new MaintainPartitionsJob(new WorkerDatabase(opened));
     expect(await job.run()).toEqual({ created: 0, dropped: 0 });
     await opened.close();
   });

@@ -14,7 +14,7 @@ export interface TimePartitions {
 }
 
 /**
- * Partitions a table by `everyDays` days; PartitionMaintenanceJob creates partitions ahead and drops old ones. Rows whose
+ * Partitions a table by `everyDays` days; MaintainPartitionsJob creates partitions ahead and drops old ones. Rows whose
  * time is outside of all partitions are stored in `<table>_default`, so that none is refused; they move once their
  * partition is created. Partitions have no grants: rows are accessed through the table, under its policies.
  */

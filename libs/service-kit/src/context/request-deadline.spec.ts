@@ -1,4 +1,5 @@
-import { RequestDeadline, RequestExpired } from './request-deadline.js';
+import { RequestExpired } from './request-deadline.errors.js';
+import { RequestDeadline } from './request-deadline.js';
 
 describe('RequestDeadline', () => {
   it('refuses commits once it has expired', () => {

@@ -1,11 +1,4 @@
-import { UnavailableError } from '@rmm/errors';
-
-/** The time limit of a request has passed; nothing more is committed for it. */
-export class RequestExpired extends UnavailableError {
-  constructor() {
-    super(undefined, { logDetails: { reason: 'the time limit of the request has passed' } });
-  }
-}
+import { RequestExpired } from './request-deadline.errors.js';
 
 /**
  * The time limit of one request, shared by the layer that answers it and the transactions that run for it, so that a

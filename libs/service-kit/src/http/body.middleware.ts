@@ -1,7 +1,8 @@
 import express, { type RequestHandler, type Response } from 'express';
 import { isUtf8 } from 'node:buffer';
-import { BadRequestError, PayloadTooLargeError, UnsupportedMediaTypeError, toDomainError } from '@rmm/errors';
+import { PayloadTooLargeError, UnsupportedMediaTypeError, toDomainError } from '@rmm/errors';
 import { UnreadableBody } from '@rmm/validation';
+import { MalformedJson } from './body.errors.js';
 import type { KitRequest } from './kit-request.types.js';
 import { PathRules, type PathRule } from './path-rules.js';
 
@@ -15,11 +16,6 @@ export interface BodyRule extends PathRule {
    * parsing; `buffer` leaves the bytes in `body`; `stream` leaves the request unread for the handler.
    */
   read?: 'json' | 'json-later' | 'buffer' | 'stream';
-}
-
-class MalformedJson extends BadRequestError {
-  override code = 'malformed_json';
-  override error = 'Malformed JSON';
 }
 
 const DEFAULT_RULE: BodyRule = { path: '', limitBytes: 1024 * 1024 };

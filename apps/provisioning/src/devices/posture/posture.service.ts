@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { deviceGroupFilter, siteFilter, type Caller } from '@rmm/access';
 import { OrganizationsRepository } from '../../organizations/organizations.repository.js';
-import type { PostureDeviceDto, PostureDevicesDto } from './dto/posture-devices.dto.js';
+import type { PostureDevicesDto } from './dto/posture-devices.dto.js';
 import type { PostureDevicesQueryDto, PostureSummaryQueryDto } from './dto/posture-query.dto.js';
 import type { PostureSummaryDto } from './dto/posture-summary.dto.js';
-import { PostureRepository, type ProductDevice, type VisibleDevices } from './posture.repository.js';
+import { toPostureDeviceDto } from './posture-device.mapper.js';
+import { PostureRepository, type VisibleDevices } from './posture.repository.js';
 
 /** Shows which management tools were found on devices. @see docs/reference/provisioning.md#management-posture */
 @Injectable()
@@ -36,18 +37,4 @@ export class PostureService {
 const visibleDevices = (caller: Caller): VisibleDevices => ({
   siteIds: siteFilter(caller),
   groupIds: deviceGroupFilter(caller),
-});
-
-const toPostureDeviceDto = (row: ProductDevice): PostureDeviceDto => ({
-  id: row.deviceId,
-  orgId: row.orgId,
-  siteId: row.siteId,
-  hostname: row.hostname,
-  displayName: row.displayName,
-  status: row.deviceStatus,
-  osType: row.osType,
-  lastSeenAt: row.lastSeenAt?.toISOString() ?? null,
-  collectedAt: row.collectedAt.toISOString(),
-  detectionStatus: row.status,
-  detectionVersion: row.version,
 });

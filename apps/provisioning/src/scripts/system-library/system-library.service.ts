@@ -10,20 +10,15 @@ import { ScriptFieldsDto } from '../dto/script-fields.dto.js';
 import type { ScriptDto } from '../dto/script.dto.js';
 import { ScriptOwnersService } from '../script-owners.service.js';
 import { toScriptFields } from '../script.mapper.js';
-import type { ScriptFields } from '../scripts.repository.js';
 import { ScriptsService } from '../scripts.service.js';
 import type { LibraryScriptDto, LibraryScriptSummaryDto } from './dto/library-script.dto.js';
+import { type LibraryScript, toLibraryScriptDto, toSummaryDto } from './library-script.mapper.js';
 
 /** The same path from `src` and from `dist`. */
 export const LIBRARY_FOLDER = fileURLToPath(new URL('../../../script-library/', import.meta.url));
 
 /** An entry of `manifest.json`: the fields of a script, with a file instead of its content. */
 export type LibraryManifestEntry = Omit<ScriptFieldsDto, 'content'> & { id: string; file: string };
-
-interface LibraryScript {
-  id: string;
-  fields: ScriptFields;
-}
 
 /** Returns the manifest of the library. */
 export const readManifest = (): LibraryManifestEntry[] =>
@@ -48,9 +43,7 @@ export class SystemLibraryService {
 
   /** @throws NotFoundError */
   get(id: string): LibraryScriptDto {
-    const script = this.find(id);
-    const { content, runAs, timeoutSeconds, tags, exitCodeSeverityMapping } = script.fields;
-    return { ...toSummaryDto(script), content, runAs, timeoutSeconds, tags, exitCodeSeverityMapping };
+    return toLibraryScriptDto(this.find(id));
   }
 
   /** Creates a script that is a copy. @throws NotFoundError, and what `ScriptsService.create` throws */
@@ -73,12 +66,3 @@ function readScript({ id, file, ...entry }: LibraryManifestEntry): LibraryScript
   const content = readFileSync(path.join(LIBRARY_FOLDER, file), 'utf8');
   return { id, fields: toScriptFields(readDto(ScriptFieldsDto, { ...entry, content })) };
 }
-
-const toSummaryDto = ({ id, fields }: LibraryScript): LibraryScriptSummaryDto => ({
-  id,
-  name: fields.name,
-  description: fields.description,
-  category: fields.category,
-  osTypes: fields.osTypes,
-  language: fields.language,
-});

@@ -4,8 +4,8 @@ import { WorkerDatabase } from '../worker/worker-database.service.js';
 
 /** Creates partitions ahead and drops old ones, at start and each hour. Several replicas may run it at once. */
 @Injectable()
-export class PartitionMaintenanceJob implements OnApplicationBootstrap, OnModuleDestroy {
-  private readonly logger = new Logger(PartitionMaintenanceJob.name);
+export class MaintainPartitionsJob implements OnApplicationBootstrap, OnModuleDestroy {
+  private readonly logger = new Logger(MaintainPartitionsJob.name);
   private firstRun?: Promise<unknown>;
 
   constructor(@Inject(WorkerDatabase) private readonly worker: WorkerDatabase) {}

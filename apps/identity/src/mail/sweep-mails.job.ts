@@ -7,7 +7,7 @@ const BATCH = 200;
 
 /** Queues mails whose job was lost or whose next attempt is due, and deletes old ones. Replicas may run it at once. */
 @Injectable()
-export class MailSweepJob {
+export class SweepMailsJob {
   constructor(
     private readonly mails: MailRepository,
     private readonly service: MailService,

@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 
 /** Reminds users three days before their enrollment window ends. Of several replicas one sends the mail. */
 @Injectable()
-export class MfaRemindersJob {
+export class SendMfaRemindersJob {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly repository: MfaRepository,
