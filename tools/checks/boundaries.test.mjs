@@ -24,7 +24,7 @@ async function findings(file, specifier) {
 
 const FORBIDDEN = [
   ['a service importing another service', 'apps/identity/src/main.ts', '../../credentials/src/config.js', /relative/],
-  ['a contract importing a platform lib', 'libs/permissions/src/index.ts', '@rmm/service-kit', /type:contract/],
+  ['a contract importing a platform lib', 'libs/permissions/src/index.ts', '@rmm/errors', /type:contract/],
   ['a platform lib importing the test harness', 'libs/outbound/src/index.ts', '@rmm/testing', /type:platform/],
   ['the stores importing anything of ours', 'libs/testing-services/src/index.ts', '@rmm/contracts', /type:stores/],
   ['a behavior spec importing a platform lib', 'apps/fleet-e2e/src/steps.ts', '@rmm/persistence', /type:e2e/],

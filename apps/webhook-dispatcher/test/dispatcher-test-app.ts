@@ -1,4 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
+import type { AccessSnapshot } from '@rmm/contracts';
 import type { RetryPolicy } from '../src/sending/retry-delay.js';
 import type { CreateWebhookDto } from '../src/webhooks/dto/create-webhook.dto.js';
 import type { WebhookDto } from '../src/webhooks/dto/webhook.dto.js';
@@ -40,12 +41,12 @@ export class DispatcherTestApp {
   }
 
   /** Creates a partner user with access to all organizations of the partner; reads and writes by default. */
-  partner(partnerId: string, permissions?: string[]): ApiClient {
+  partner(partnerId: string, permissions?: AccessSnapshot['permissions']): ApiClient {
     return createApiClient(this.app, this.identity.partner(partnerId, permissions));
   }
 
   /** Creates a user of one organization; reads and writes by default. */
-  member(organization: Organization, permissions?: string[]): ApiClient {
+  member(organization: Organization, permissions?: AccessSnapshot['permissions']): ApiClient {
     return createApiClient(this.app, this.identity.member(organization, permissions));
   }
 

@@ -15,7 +15,7 @@ interface TestUser {
   scope: AccessScope;
   partnerId: string | null;
   orgId: string | null;
-  permissions: string[];
+  permissions: AccessSnapshot['permissions'];
   /** The organizations of a partner user with access to selected ones. */
   orgIds?: string[];
   /** The sites that a user is restricted to. */
@@ -25,7 +25,7 @@ interface TestUser {
 }
 
 const KID = 'spec';
-const READ_AND_WRITE = ['organizations:read', 'organizations:write'];
+const READ_AND_WRITE: AccessSnapshot['permissions'] = ['organizations:read', 'organizations:write'];
 const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** Replaces identity: its keys, access snapshots and heartbeat. Tokens are signed, and verified as in production. */

@@ -1,5 +1,7 @@
 /** Compiled with the specs, never run: shows that the maps of messages are complete and consistent. */
 import type {
+  AccessGrant,
+  AccessSnapshot,
   AuditAction,
   AuditEntry,
   DomainEvent,
@@ -32,3 +34,9 @@ export function ownerOf(event: IntegrationEvent<'partner.updated' | 'site.delete
 export const keyHash: RpcRequest<typeof CREDENTIALS_KEYS_RESOLVE> = { keyHash: '00' };
 // @ts-expect-error: misspelt field of a request
 export const misspeltField: RpcRequest<typeof CREDENTIALS_KEYS_RESOLVE> = { keyhash: '00' };
+
+export const permissions: (AccessSnapshot | AccessGrant)['permissions'] = ['sites:read', '*:*'];
+// @ts-expect-error: misspelt permission
+export const misspeltPermissions: (AccessSnapshot | AccessGrant)['permissions'] = ['sites:raed'];
+// @ts-expect-error: a method that is no second factor
+export const unknownMethods: AccessSnapshot['allowedMfaMethods'] = ['email'];

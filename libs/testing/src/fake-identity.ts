@@ -33,7 +33,7 @@ export interface FakeUser {
   orgIds?: string[];
   siteIds?: string[] | null;
   deviceGroupIds?: string[] | null;
-  permissions?: string[];
+  permissions?: AccessSnapshot['permissions'];
   mfa?: boolean;
 }
 

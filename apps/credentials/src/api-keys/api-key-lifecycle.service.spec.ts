@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RECORD_USAGE, CREDENTIALS_KEYS_RESOLVE, type ResolvedApiKey } from '@rmm/contracts';
+import type { Permission } from '@rmm/permissions';
 import { hashKey } from '@rmm/secrets';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 import { ApiKeyExpiryService } from './api-key-expiry.service.js';
@@ -155,11 +156,11 @@ describe('ApiKeyLifecycleService', () => {
     });
 
     describe('requires', () => {
-      const manage = ['organizations:read', 'organizations:write'];
+      const manage: Permission[] = ['organizations:read', 'organizations:write'];
 
       it('the permissions of every scope', async () => {
         const { id } = await create({ scopes: ['devices:read', 'ai:execute'] });
-        const enough = [...manage, 'devices:read', 'devices:execute', 'scripts:execute'];
+        const enough: Permission[] = [...manage, 'devices:read', 'devices:execute', 'scripts:execute'];
         const less = await service.as({ partnerId, permissions: enough.filter((each) => each !== 'scripts:execute') });
         const refused = await rotate(id, {}, less);
         expect([refused.status, refused.body.code, refused.body.required]).toEqual([
@@ -276,7 +277,7 @@ describe('ApiKeyLifecycleService', () => {
     });
 
     it('refuses a scope whose permissions the creator of the key lacks, and keeps the key working', async () => {
-      const permissions = ['organizations:read', 'organizations:write', 'devices:read'];
+      const permissions: Permission[] = ['organizations:read', 'organizations:write', 'devices:read'];
       const creator = await service.as({ partnerId, permissions });
       const { id, key } = await create({}, creator);
       const response = await ours.patch(`/api-keys/${id}`, { scopes: ['devices:read', 'scripts:write'] });
@@ -291,7 +292,7 @@ describe('ApiKeyLifecycleService', () => {
 
     it('requires the permissions of added scopes only', async () => {
       const { id } = await create({ scopes: ['devices:write', 'scripts:read'] });
-      const permissions = ['organizations:read', 'organizations:write', 'devices:read'];
+      const permissions: Permission[] = ['organizations:read', 'organizations:write', 'devices:read'];
       const client = await service.as({ partnerId, permissions });
       const kept = await client.patch(`/api-keys/${id}`, { scopes: ['devices:write', 'devices:read'] });
       expect([kept.status, kept.body.scopes]).toEqual([200, ['devices:write', 'devices:read']]);
@@ -316,7 +317,7 @@ describe('ApiKeyLifecycleService', () => {
     const member = (restriction: { siteIds?: string[]; deviceGroupIds?: string[] }) =>
       service.as({ scope: 'organization', partnerId, orgId, ...restriction });
 
-    it.each(['patch', 'usage', 'delete'] as const)('is refused %s of a key that reaches further', async (call) => {
+    it.each(['patch', 'usage', 'delete'] as const)('is refused %s of a key with access to more sites', async (call) => {
       const { id } = await create();
       for (const restriction of [{ siteIds: [site] }, { deviceGroupIds: [group] }]) {
         const response = await calls[call](await member(restriction), id);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { API_KEY_SCOPES } from '@rmm/permissions';
+import { API_KEY_SCOPES, type Permission } from '@rmm/permissions';
 import { hashKey } from '@rmm/secrets';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 
@@ -138,7 +138,7 @@ describe('ApiKeysService', () => {
     );
 
     it.each(Object.entries(API_KEY_SCOPES))('grants %s to callers with its permissions only', async (scope, needs) => {
-      const manage = ['organizations:read', 'organizations:write'];
+      const manage: Permission[] = ['organizations:read', 'organizations:write'];
       const enough = await service.as({ partnerId, permissions: [...manage, ...needs] });
       await create({ scopes: [scope] }, enough);
       for (const lost of needs) {

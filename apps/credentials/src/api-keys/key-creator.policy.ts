@@ -30,7 +30,7 @@ export class KeyCreatorPolicy {
     const needed = permissionsForScopes(key.scopes, API_KEY_SCOPES);
     const grants = await this.grantsOfCreator(key);
     return leastRestricted(
-      grants.filter(({ permissions }) => missingPermissions(new Set(permissions as Permission[]), needed).length === 0),
+      grants.filter(({ permissions }) => missingPermissions(new Set(permissions), needed).length === 0),
     );
   }
 
@@ -67,7 +67,7 @@ export class KeyCreatorPolicy {
   async findMissingPermissions(key: KeyOfUser, scopes: readonly string[]): Promise<Permission[]> {
     const needed = permissionsForScopes(scopes, API_KEY_SCOPES);
     const grants = await this.grantsOfCreator(key);
-    const missing = grants.map(({ permissions }) => missingPermissions(new Set(permissions as Permission[]), needed));
+    const missing = grants.map(({ permissions }) => missingPermissions(new Set(permissions), needed));
     return missing.sort((a, b) => a.length - b.length)[0] ?? needed;
   }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RESOLVE } from '@rmm/contracts';
+import type { Permission } from '@rmm/permissions';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 import {
   issueKey,
@@ -186,7 +187,7 @@ describe('PartnerKeysService', () => {
   it('requires the permissions of every scope of the principal', async () => {
     const { id } = await buildPrincipal(owner, { scopes: ['sites:read', 'devices:read'] });
     const { keyId } = await issueKey(owner, id);
-    const as = (...permissions: string[]) =>
+    const as = (...permissions: Permission[]) =>
       service.as({ partnerId, permissions: ['organizations:write', ...permissions] });
     const [restricted, wide] = [await as('sites:read'), await as('sites:read', 'devices:read')];
     expect(outcome(await restricted.post(keysPath(id), { name: 'Key' }))).toBe('403 permission_not_delegable');

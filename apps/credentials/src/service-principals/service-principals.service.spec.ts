@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { CREDENTIALS_KEYS_RESOLVE, type ResolvedApiKey } from '@rmm/contracts';
+import type { Permission } from '@rmm/permissions';
 import { hashKey } from '@rmm/secrets';
 import { CredentialsTestApp } from '../../test/credentials-test-app.js';
 
@@ -154,7 +155,7 @@ describe('ServicePrincipalsService', () => {
 
     it('refuses grants beyond the permissions of the caller', async () => {
       const { id } = await create({ scopes: ['devices:read', 'scripts:execute'] });
-      const permissions = ['organizations:read', 'organizations:write', 'devices:read'];
+      const permissions: Permission[] = ['organizations:read', 'organizations:write', 'devices:read'];
       const less = await service.as({ partnerId, permissions });
       const enough = await service.as({ partnerId, permissions: [...permissions, 'scripts:execute'] });
       const { id: keyId } = await createKey({ scopes: ['scripts:execute'] });

@@ -29,7 +29,7 @@ export interface SessionAccess {
   partnerStatus: string | null;
   partnerSecurity: SecuritySettings | null;
   organizationSecurity: SecuritySettings | null;
-  permissions: string[];
+  permissions: Permission[];
   isPlatformAdmin: boolean;
   version: string;
 }

@@ -1,11 +1,11 @@
+import { MFA_METHODS, type MfaMethod } from '@rmm/contracts';
 import type { Membership } from '../members/membership.js';
 import type { SecuritySettings } from '../mfa/mfa-policy.js';
 import type { LoginUserDto } from './dto/login-user.dto.js';
 
 export const USER_STATUSES = ['active', 'invited', 'disabled'] as const;
 export type UserStatus = (typeof USER_STATUSES)[number];
-export const MFA_METHODS = ['totp', 'sms', 'passkey'] as const;
-export type MfaMethod = (typeof MFA_METHODS)[number];
+export { MFA_METHODS, type MfaMethod };
 
 /** A user with its memberships, as login and sessions need it; read in one statement. */
 export interface User {

@@ -282,7 +282,7 @@ describe('/orgs/import', () => {
       const codes = await Promise.all(
         [
           { partnerId, mfa: false },
-          { partnerId, permissions: ['organizations:write'] },
+          { partnerId, permissions: ['organizations:write' as const] },
           { partnerId, scope: 'organization' as const, orgId: id },
           { partnerId, orgAccess: 'selected' as const, orgIds: [id] },
         ].map(async (user) => {
@@ -476,7 +476,7 @@ describe('/orgs/import', () => {
     expect((await send(admins[0], 9)).status).toBe(200);
   });
 
-  it('has imported nothing when it was answered 503 for lateness', async () => {
+  it('imports nothing when the response is 503 for lateness', async () => {
     const { client, partnerId } = await freshPartner();
     const send = () => client.post('/orgs/import', { rows: customers(3) }).set('Idempotency-Key', 'late');
     await testApp.admin.query(`
@@ -499,7 +499,7 @@ describe('/orgs/import', () => {
     const send = (client: Awaited<ReturnType<typeof freshPartner>>['client'], key: string, body: object) =>
       client.post('/orgs/import', body).set('Idempotency-Key', key);
 
-    it('returns the stored answer of the first request, with one effect and one set of audit entries', async () => {
+    it('returns the stored response to the first request, with one effect and one set of audit entries', async () => {
       const { client, partnerId } = await freshPartner();
       const body = { rows: [{ organization: 'Without a link' }] };
       const first = await send(client, 'a', body);
@@ -601,7 +601,7 @@ describe('/orgs/import', () => {
       expect(colleague.status).toBe(200);
     });
 
-    it('forgets answers when they expire, and deletes them in batches', async () => {
+    it('forgets responses when they expire, and deletes them in batches', async () => {
       const { client, partnerId } = await freshPartner();
       await send(client, 'a', { rows: customers(1) });
       const expire = `update idempotency_record set expires_at = now() - interval '1 second' where partner_id = $1`;

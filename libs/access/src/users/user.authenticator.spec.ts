@@ -267,7 +267,11 @@ describe("the partner's address list", () => {
 });
 
 describe('the MFA enrollment check', () => {
-  const overdue = { mfaEnrollmentRequired: true, hasFactor: false, allowedMfaMethods: ['totp', 'passkey'] };
+  const overdue: Partial<AccessSnapshot> = {
+    mfaEnrollmentRequired: true,
+    hasFactor: false,
+    allowedMfaMethods: ['totp', 'passkey'],
+  };
 
   it('returns 428 with the enrollment URL and methods', async () => {
     known = snapshot(overdue);

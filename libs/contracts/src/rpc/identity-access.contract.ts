@@ -1,8 +1,12 @@
 import { z } from 'zod';
+import type { Permission } from '@rmm/permissions';
 import { accessScope, uuid } from './fields.js';
 import { replyOf, rpc, type RpcRequest } from './rpc-contract.js';
 
 export type AccessScope = z.infer<typeof accessScope>;
+
+export const MFA_METHODS = ['totp', 'sms', 'passkey'] as const;
+export type MfaMethod = (typeof MFA_METHODS)[number];
 
 /**
  * Access rules of a session: the rules, not the list of organizations they resolve to.
@@ -31,15 +35,16 @@ export interface AccessSnapshot {
   /** Null means no restriction; an empty list means no site. */
   siteIds: string[] | null;
   deviceGroupIds: string[] | null;
-  permissions: string[];
+  /** In force, inheritance included, `*:*` as stored; a newer identity may send others, which the reader drops. */
+  permissions: Permission[];
   hasFactor: boolean;
-  /** True when the user must enroll a factor first; other requests are answered with 428. */
+  /** True when the user must enroll a factor first; the response to other requests is 428. */
   mfaEnrollmentRequired: boolean;
   /** Unix milliseconds from which the user must enroll a factor, while the enrollment window is open. */
   mfaDeadline?: number | null;
   /** True when the enrollment window opens with the first mutating request. */
   mfaGraceDue?: boolean;
-  allowedMfaMethods: string[];
+  allowedMfaMethods: MfaMethod[];
   /** CIDRs; empty means off. */
   ipAllowlist: string[];
   /** Exempt from the IP allow list, also while acting as a member of the partner. */
@@ -67,8 +72,8 @@ export type AccessResolveRequest = RpcRequest<typeof IDENTITY_ACCESS_RESOLVE>;
 /** Rights that one membership, or the system scope of a platform administrator, grants a user in an organization. */
 export interface AccessGrant {
   scope: AccessScope;
-  /** In force, inheritance included, wildcards as stored. */
-  permissions: string[];
+  /** In force, inheritance included, `*:*` as stored. */
+  permissions: Permission[];
   /** Null means no restriction; an empty list means no site. */
   siteIds: string[] | null;
   deviceGroupIds: string[] | null;
