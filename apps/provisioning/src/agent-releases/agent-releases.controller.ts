@@ -18,6 +18,7 @@ import { AgentReleasesService } from './agent-releases.service.js';
 import { InstallScriptsService } from './install-scripts.service.js';
 
 const CACHE_CONTROL = 'public, max-age=300';
+const BINARY = { schema: { type: 'string', format: 'binary' } } as const;
 const TEXT = { schema: { type: 'string' } } as const;
 
 /** Public: an agent is downloaded before its device has a credential. @see docs/reference/provisioning.md#downloads */
@@ -40,8 +41,8 @@ export class AgentReleasesController {
   @ApiParam({ name: 'os', enum: AGENT_OPERATING_SYSTEMS, description: 'Operating system of the agent' })
   @ApiParam({ name: 'arch', enum: AGENT_ARCHITECTURES, description: 'Processor architecture of the agent' })
   @ApiProduces('application/octet-stream')
-  @ApiOkResponse({ schema: { type: 'string', format: 'binary' } })
-  @ApiResponse({ status: 206, description: 'The range of `Range`' })
+  @ApiOkResponse({ ...BINARY, description: 'The file' })
+  @ApiResponse({ ...BINARY, status: 206, description: 'The part of the file that `Range` names' })
   @ApiFoundResponse({ description: 'The address of the binary' })
   @ApiResponse({ status: 304, description: '`If-None-Match` contains the current ETag' })
   async download(@Param('os') os: string, @Param('arch') arch: string, @Res() response: Response): Promise<void> {

@@ -14613,6 +14613,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
+            /** @description The file */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
@@ -14622,13 +14623,15 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description The range of `Range` */
+            /** @description The part of the file that `Range` names */
             206: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    "application/octet-stream": string;
+                };
             };
             /** @description The address of the binary */
             302: {
