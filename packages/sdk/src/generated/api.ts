@@ -13556,7 +13556,7 @@ export interface components {
             uploadsEnabled: boolean;
         };
         UsageDayDto: {
-            /** @description Requests the key was let in with, a few seconds behind */
+            /** @description Requests that the key authenticated, a few seconds behind */
             count: number;
             /**
              * Format: date

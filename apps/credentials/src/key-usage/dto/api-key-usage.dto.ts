@@ -4,7 +4,7 @@ export class UsageDayDto {
   @ApiProperty({ format: 'date', description: 'A day in UTC' })
   date: string;
 
-  @ApiProperty({ type: 'integer', description: 'Requests the key was let in with, a few seconds behind' })
+  @ApiProperty({ type: 'integer', description: 'Requests that the key authenticated, a few seconds behind' })
   count: number;
 }
 
