@@ -130,22 +130,22 @@ async function window(load) {
 }
 
 function print(arms, rounds, hours) {
-  const of = (index, name) => median(rounds.map(({ windows }) => windows[index][name]));
+  const medianOf = (index, name) => median(rounds.map(({ windows }) => windows[index][name]));
   const ratio = (index, to) => median(rounds.map(({ windows }) => windows[index].perSecond / windows[to].perSecond));
   const slices = rounds.flatMap(({ half }) => half);
   const rows = [...arms.map(({ name }) => name), 'e  ours, first use of a key'].map((name, index) => ({
     arm: name,
-    'requests/s': Math.round(of(index, 'perSecond')),
+    'requests/s': Math.round(medianOf(index, 'perSecond')),
     'x no guard': ratio(index, 0),
     'x textbook': ratio(index, 2),
-    'p50 ms': of(index, 'p50Ms'),
-    'p99 ms': of(index, 'p99Ms'),
+    'p50 ms': medianOf(index, 'p50Ms'),
+    'p99 ms': medianOf(index, 'p99Ms'),
     'p99 at half load': index < 2 ? median(slices.map((slice) => slice[index])) : '',
-    'CPU µs': Math.round(of(index, 'cpu')),
-    'Redis µs': Math.round(of(index, 'redis')),
-    'PostgreSQL µs': Math.round(of(index, 'postgres')),
-    statements: of(index, 'statements'),
-    'Redis calls': of(index, 'commands'),
+    'CPU µs': Math.round(medianOf(index, 'cpu')),
+    'Redis µs': Math.round(medianOf(index, 'redis')),
+    'PostgreSQL µs': Math.round(medianOf(index, 'postgres')),
+    statements: medianOf(index, 'statements'),
+    'Redis calls': medianOf(index, 'commands'),
   }));
   const halfRatio = median(slices.map(([open, ours]) => ours / open));
   report(
@@ -156,8 +156,8 @@ function print(arms, rounds, hours) {
         target('warm against no guard', ratio(1, 0), '>=', 0.55),
         target('warm against the textbook way', ratio(1, 2), '>=', 3),
         target('p99 at half load against no guard', halfRatio, '<=', 2),
-        target('statements per warm request', of(1, 'statements'), '<=', 0),
-        target('Redis calls per warm request', of(1, 'commands'), '<=', 1),
+        target('statements per warm request', medianOf(1, 'statements'), '<=', 0),
+        target('Redis calls per warm request', medianOf(1, 'commands'), '<=', 1),
         target(`requests over ${HOURLY_LIMIT} in any hour, three replicas`, hours.over, '<=', 0),
       ],
       notes: [

@@ -76,14 +76,18 @@ async function revokeOne({ trial, token, lines, orgId }) {
   // An address for each trial: refusals would otherwise fill the window of guesses.
   const address = `10.0.${trial >> 8}.${trial & 255}`;
   const request = getRequest('/api/v1/mcp/guarded', { 'x-api-key': key, 'x-forwarded-for': address });
-  const seen = { lastMs: 0, turnedBack: 0, letIn: new Set() };
+  const seen = { lastMs: 0, acceptedLate: 0, accepted: new Set() };
   const asking = Promise.all(lines.map((line) => askUntilRefused(line, request, seen)));
-  while (seen.letIn.size < lines.length) await Promise.race([asking.then(neverLetIn), sleep(5)]);
+  while (seen.accepted.size < lines.length) await Promise.race([asking.then(throwNeverAccepted), sleep(5)]);
   const sentAt = performance.now();
   await call('DELETE', `/api-keys/${id}`, token);
   const respondedAt = performance.now();
   await asking;
-  return { lastMs: Math.max(0, seen.lastMs - respondedAt), callMs: respondedAt - sentAt, turnedBack: seen.turnedBack };
+  return {
+    lastMs: Math.max(0, seen.lastMs - respondedAt),
+    callMs: respondedAt - sentAt,
+    acceptedLate: seen.acceptedLate,
+  };
 }
 
 /** Sends requests to one replica without pause; records in `seen` the last acceptance, and acceptances after a refusal. */
@@ -94,8 +98,8 @@ async function askUntilRefused(line, request, seen) {
     const status = await line.ask(request);
     if (status === 200) {
       seen.lastMs = Math.max(seen.lastMs, performance.now());
-      seen.letIn.add(line);
-      if (refusals > 0) seen.turnedBack += 1;
+      seen.accepted.add(line);
+      if (refusals > 0) seen.acceptedLate += 1;
       refusals = 0;
     } else if (status === 401) refusals += 1;
     else throw new Error(`a replica responded to ${status}`);
@@ -104,7 +108,7 @@ async function askUntilRefused(line, request, seen) {
   }
 }
 
-function neverLetIn() {
+function throwNeverAccepted() {
   throw new Error('the key was refused before it was revoked');
 }
 
@@ -117,17 +121,17 @@ function print(trials) {
     'max ms': times.at(-1),
   });
   const last = sorted('lastMs');
-  const turnedBack = trials.reduce((sum, trial) => sum + trial.turnedBack, 0);
+  const acceptedLate = trials.reduce((sum, trial) => sum + trial.acceptedLate, 0);
   report(
     {
       name: 'revoke',
       arms: [
-        row('response of the revocation to the last request let in', last),
+        row('response of the revocation to the last accepted request', last),
         row('the revocation itself', sorted('callMs')),
       ],
       targets: [
         target('p99, ms', last[Math.floor(last.length * 0.99)], '<=', 1_000),
-        target('requests accepted after a refusal', turnedBack, '<=', 0),
+        target('requests accepted after a refusal', acceptedLate, '<=', 0),
       ],
       notes: [
         `${TRIALS} revocations, each seen by three replicas that are asked with the key every millisecond or two. A ` +

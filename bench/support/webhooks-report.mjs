@@ -18,7 +18,7 @@ const COMPARISONS = [
 
 /** Prints the report of `bench webhooks`. @param windows  those of each arm by its name, in the order of the rounds */
 export function printWebhooks({ windows, paced, long, idle, exact, history, rounds }) {
-  const of = (name, read) => median(windows[name].map(read));
+  const medianOf = (name, read) => median(windows[name].map(read));
   /** Inside each round, so that what else runs on the machine meets both. */
   const ratio = (name, to, read) => {
     if (!windows[name] || !windows[to]) return null;
@@ -26,15 +26,15 @@ export function printWebhooks({ windows, paced, long, idle, exact, history, roun
   };
   const rows = Object.keys(windows).map((name) => ({
     arm: name,
-    'deliveries/s': Math.round(of(name, rate)),
-    'CPU µs: sender': of(name, ({ cpu }) => cpu.sender),
-    PostgreSQL: of(name, ({ cpu }) => cpu.postgres ?? 0),
-    Redis: of(name, ({ cpu }) => cpu.redis ?? 0),
-    NATS: of(name, ({ cpu }) => cpu.nats ?? 0),
-    sum: of(name, cost),
+    'deliveries/s': Math.round(medianOf(name, rate)),
+    'CPU µs: sender': medianOf(name, ({ cpu }) => cpu.sender),
+    PostgreSQL: medianOf(name, ({ cpu }) => cpu.postgres ?? 0),
+    Redis: medianOf(name, ({ cpu }) => cpu.redis ?? 0),
+    NATS: medianOf(name, ({ cpu }) => cpu.nats ?? 0),
+    sum: medianOf(name, cost),
     'x floor': ratio(name, name.startsWith('tls') ? 'tls-floor' : 'floor', cost) ?? '',
     'x dispatch': ratio(name, 'dispatch', cost) ?? '',
-    connections: of(name, ({ connections }) => connections),
+    connections: medianOf(name, ({ connections }) => connections),
   }));
   const comparisons = COMPARISONS.flatMap(([name, arm, to, read, op, wanted]) => {
     const value = ratio(arm, to, read);

@@ -79,19 +79,19 @@ function Install-RmmAgent {
     $serial = (Get-CimInstance Win32_BIOS -ErrorAction SilentlyContinue).SerialNumber
     if ($serial) { $body['hardwareInfo'] = @{ serialNumber = $serial } }
     $json = [Text.Encoding]::UTF8.GetBytes(($body | ConvertTo-Json))
-    $answer = Invoke-RestMethod -Method Post -Uri "$apiUrl/agents/enroll" -Headers $headers -ContentType 'application/json' -Body $json
-    if (-not $answer.agentId -or -not $answer.authToken) { throw 'The response has no agent.' }
+    $response = Invoke-RestMethod -Method Post -Uri "$apiUrl/agents/enroll" -Headers $headers -ContentType 'application/json' -Body $json
+    if (-not $response.agentId -or -not $response.authToken) { throw 'The response has no agent.' }
     $stored = [ordered]@{
       serverUrl = $apiUrl
-      agentId   = $answer.agentId
-      deviceId  = $answer.deviceId
-      orgId     = $answer.orgId
-      authToken = $answer.authToken
+      agentId   = $response.agentId
+      deviceId  = $response.deviceId
+      orgId     = $response.orgId
+      authToken = $response.authToken
     }
     $stored | ConvertTo-Json | Set-Content -Encoding UTF8 "$config.new"
     Move-Item -Force "$config.new" $config
     $isReplaced = $true
-    Write-Output "Enrolled as device $($answer.deviceId)."
+    Write-Output "Enrolled as device $($response.deviceId)."
   }
 
   if ($NoService) { return }

@@ -17,7 +17,7 @@ export interface ConcurrencyLimit {
 }
 
 /** Takes a slot in the sorted set of the running requests, which are scored with the end of their lease. */
-const ENTER = `
+const ACQUIRE = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
@@ -76,7 +76,7 @@ export class ConcurrencyLimits {
   /** @returns false when all slots are taken; true as well when Redis is away */
   private async takeSlot(slot: string, limit: number, leaseMs: number, token: string): Promise<boolean> {
     try {
-      return (await this.redis.shared.eval(ENTER, 1, slot, limit, leaseMs, token)) === 1;
+      return (await this.redis.shared.eval(ACQUIRE, 1, slot, limit, leaseMs, token)) === 1;
     } catch {
       return true;
     }

@@ -27,7 +27,7 @@ describe('the stores of a spec file', () => {
     }
   });
 
-  it('lets many databases be made at once, and drops them', async () => {
+  it('creates many databases at once, and drops them', async () => {
     const databases = await Promise.all([1, 2, 3, 4].map(() => stores.createDatabase(['provisioning'])));
     expect(new Set(databases.map(({ adminUrl }) => adminUrl)).size).toBe(4);
     await Promise.all(databases.map((database) => database.drop()));

@@ -29,7 +29,7 @@ export async function receiver({ port, secret, fail, count, body: printBody }: R
       response.end('received', () => isLast && server.close().closeIdleConnections());
       const type = String(headers['x-service-event-type'] ?? 'request');
       const signature = checkSignature(headers, body, secret);
-      console.log(`${type}  attempt ${attempt}  signature ${signature}  answered ${status}`);
+      console.log(`${type}  attempt ${attempt}  signature ${signature}  responded ${status}`);
       if (printBody) console.log(dim(body));
     });
   }).catch(() => {

@@ -115,21 +115,21 @@ async function checkMigrations(client: pg.Client, service: ServiceName, report: 
   const ahead = applied.filter((name) => !built.includes(name));
   if (missing.length) {
     report.problem(service, {
-      what: `${missing.length} of ${built.length} migrations are missing: ${shorten(missing)}`,
+      what: `${missing.length} of ${built.length} migrations are missing: ${shortenList(missing)}`,
       why: 'the service refuses to start, or its statements fail',
       action: `run node apps/${service}/dist/migrate.js with MIGRATIONS_DATABASE_URL`,
     });
   }
   if (ahead.length) {
     report.note(service, {
-      what: `the schema has migrations that this build does not know: ${shorten(ahead)}`,
+      what: `the schema has migrations that this build does not know: ${shortenList(ahead)}`,
       why: 'another version runs next to this one, or this one is older than what ran before',
       action: 'complete the upgrade: docs/guides/upgrade.md',
     });
   }
 }
 
-const shorten = (names: string[]): string => `${names.slice(0, 3).join(', ')}${names.length > 3 ? ', ...' : ''}`;
+const shortenList = (names: string[]): string => `${names.slice(0, 3).join(', ')}${names.length > 3 ? ', ...' : ''}`;
 
 /** Compares what all pools may open with what the server allows. */
 async function checkConnections(configurations: Configurations, instances: InstanceCounts, report: Report) {

@@ -115,7 +115,7 @@ describe('a partner key with write scopes', () => {
     ]);
   });
 
-  it('reaches neither organizations nor sites of another partner', async () => {
+  it('denies access to organizations and sites of another partner', async () => {
     const { client: theirs } = await partnerWithMfa(fleet);
     const foreign = await createOrganization(theirs);
     for (const [path, body] of [

@@ -142,7 +142,7 @@ describe('InvitationLinksService', () => {
     expect(rows).toEqual([]);
   });
 
-  it('mails nothing to a mailbox that had enough mails, with the same answer', async () => {
+  it('mails nothing to a mailbox that had enough mails, with the same response', async () => {
     const email = freshEmail();
     expect(await invite(email, null, identity, false)).toMatchObject({ inviteEmailSent: true, url: null });
     expect(await testApp.query('SELECT 1 FROM mail WHERE recipient = $1', [email])).toEqual([]);

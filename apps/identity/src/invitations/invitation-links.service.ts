@@ -141,7 +141,7 @@ export class InvitationLinksService {
 
   /**
    * Sends a new link; the previous one becomes invalid.
-   * @param mayMail  false when the mailbox had enough mails: the previous link then stays valid, and the answer is the same
+   * @param mayMail  false when the mailbox had enough mails: the previous link then stays valid, and the response is the same
    */
   async resend(
     tx: Transaction,

@@ -196,7 +196,7 @@ export class InvitationsRepository {
     return invitation ?? null;
   }
 
-  /** Lists the open invitations of a scope, newest first, as far as the caller's sites reach. */
+  /** Lists the open invitations of a scope, newest first, without those of sites that the caller has no access to. */
   list(caller: HasTenant & MemberSites, scope: MemberScope, page: PageRequest): Promise<PageRows<ListedInvitation>> {
     const { siteIds, deviceGroupIds } = caller;
     return listPage<ListedInvitation>(this.tenants.reader(caller), {

@@ -159,9 +159,9 @@ describe('an invitation of an existing account', () => {
   it('is declined by its user, and withdrawn by its tenant', async () => {
     const user = await registerPartner(identity, 'Own MSP');
     const { token } = await invite(user);
-    const leave = () => identity.post('/auth/leave', { partnerId: host.partnerId }, user);
-    expect((await leave()).body).toEqual({ success: true });
-    expect(codeOf(await leave())).toBe('not_found');
+    const leaveTenant = () => identity.post('/auth/leave', { partnerId: host.partnerId }, user);
+    expect((await leaveTenant()).body).toEqual({ success: true });
+    expect(codeOf(await leaveTenant())).toBe('not_found');
     expect(codeOf(await accept(token, {}, user))).toBe('invite_invalid');
 
     const again = await invite(user, 3);

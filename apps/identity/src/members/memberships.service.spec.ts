@@ -139,9 +139,9 @@ describe('MembershipsService', () => {
 
     it("declines an invitation, and records it with the user's tenant alone", async () => {
       const user = await invited();
-      const leave = () => identity.post('/auth/leave', { partnerId: host.partnerId }, user);
-      expect((await leave()).body).toEqual({ success: true });
-      expect(codeOf(await leave())).toBe('not_found');
+      const leaveTenant = () => identity.post('/auth/leave', { partnerId: host.partnerId }, user);
+      expect((await leaveTenant()).body).toEqual({ success: true });
+      expect(codeOf(await leaveTenant())).toBe('not_found');
       await expect(accept(user.token, user.userId)).rejects.toThrow(InviteInvalid);
       await eventually(async () =>
         expect(await entries('user.invite.declined', user.userId)).toMatchObject([
@@ -152,11 +152,11 @@ describe('MembershipsService', () => {
 
     it('needs exactly one tenant, to which the user belongs or is invited', async () => {
       const user = await registerPartner(identity);
-      const leave = (body: object) => identity.post('/auth/leave', body, user);
-      expect(codeOf(await leave({}))).toBe('validation_failed');
-      expect(codeOf(await leave({ partnerId: user.partnerId, orgId: randomUUID() }))).toBe('validation_failed');
-      expect(codeOf(await leave({ orgId: randomUUID() }))).toBe('not_found');
-      expect(codeOf(await leave({ partnerId: host.partnerId }))).toBe('not_found');
+      const leaveTenant = (body: object) => identity.post('/auth/leave', body, user);
+      expect(codeOf(await leaveTenant({}))).toBe('validation_failed');
+      expect(codeOf(await leaveTenant({ partnerId: user.partnerId, orgId: randomUUID() }))).toBe('validation_failed');
+      expect(codeOf(await leaveTenant({ orgId: randomUUID() }))).toBe('not_found');
+      expect(codeOf(await leaveTenant({ partnerId: host.partnerId }))).toBe('not_found');
     });
 
     it('refuses the last administrator', async () => {

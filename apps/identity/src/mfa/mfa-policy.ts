@@ -31,7 +31,7 @@ export type MfaStatus = (typeof MFA_STATUSES)[number];
 
 export interface MfaDecision {
   status: MfaStatus;
-  /** True when protected routes answer 428 now. */
+  /** True when protected routes respond with 428 now. */
   enrollmentRequired: boolean;
   /** True when the window has to be opened: the role requires a factor and the user has no window yet. */
   opensGrace: boolean;

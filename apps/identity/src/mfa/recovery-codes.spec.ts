@@ -14,8 +14,8 @@ describe('recovery codes', () => {
   });
 
   it('hashes differently per user and pepper', () => {
-    const of = (user: string, pepper: string) => hashRecoveryCode('AB12-CD34', user, pepper).toString('hex');
-    expect(of('u1', 'p')).toBe(of('u1', 'p'));
-    expect(new Set([of('u1', 'p'), of('u2', 'p'), of('u1', 'q')]).size).toBe(3);
+    const hashOf = (user: string, pepper: string) => hashRecoveryCode('AB12-CD34', user, pepper).toString('hex');
+    expect(hashOf('u1', 'p')).toBe(hashOf('u1', 'p'));
+    expect(new Set([hashOf('u1', 'p'), hashOf('u2', 'p'), hashOf('u1', 'q')]).size).toBe(3);
   });
 });

@@ -210,7 +210,7 @@ export class RolesRepository extends TenantRepository<Role> {
     return row?.permissions ?? [];
   }
 
-  /** Lists the members of the scope who have the role, newest membership first, as far as the caller's sites reach. */
+  /** Lists the members of the scope who have the role, newest membership first, without those of sites that the caller has no access to. */
   listUsers(
     caller: HasTenant & MemberSites,
     scope: MemberScope,

@@ -23,10 +23,12 @@ export function deviceName(userAgent: string | null | undefined): string {
   const { browser, os, platform } = Bowser.parse(userAgent);
   const system = os.name === 'iOS' ? platform.model : os.name;
   const names = [browser.name && KNOWN_BROWSERS.has(browser.name) && browser.name, system];
-  const known = names.filter((name) => typeof name === 'string' && name !== '').map((name) => shorten(name as string));
+  const known = names
+    .filter((name) => typeof name === 'string' && name !== '')
+    .map((name) => shortenName(name as string));
   if (known.length > 0) return known.join(' on ');
   const program = PROGRAM.exec(userAgent)?.[1];
   return program && program !== 'Mozilla' ? program : UNKNOWN;
 }
 
-const shorten = (name: string): string => SHORT_NAMES[name] ?? name;
+const shortenName = (name: string): string => SHORT_NAMES[name] ?? name;

@@ -197,7 +197,7 @@ export class LoginSessionsService {
   }
 }
 
-/** A session that an identity provider opened reaches the tenant of the provider and no other. */
+/** Checks that a membership is in the tenant of the identity provider: its sessions have access to no other. */
 const isWithin = (owner: SsoOwner, { scope, partnerId, orgId }: UserMembership): boolean =>
   scope !== 'system' && owner.partnerId === partnerId && (owner.orgId === null || owner.orgId === orgId);
 

@@ -20,7 +20,7 @@ export class CsrfRejected extends ForbiddenError {
   override error = 'CSRF check failed';
 }
 
-/** A session of an identity provider reaches the tenant of that provider only. */
+/** A session of an identity provider has access to the tenant of that provider only. */
 export class SwitchNotAllowed extends ForbiddenError {
   override code = 'sso_session_restricted';
   override error = 'This session began with single sign-on of another organization';

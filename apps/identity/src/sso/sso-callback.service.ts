@@ -26,7 +26,7 @@ const MFA = 'mfa';
 const ATTEMPTS = 3;
 
 /**
- * Completes logins at identity providers. Never answers with an error: every failure sends the browser to the login page
+ * Completes logins at identity providers. Never responds with an error: every failure sends the browser to the login page
  * with a code and leaves an audit entry. No transaction is open while the provider is called. @see docs/reference/sso.md
  */
 @Injectable()

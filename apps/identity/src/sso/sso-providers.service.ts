@@ -257,7 +257,7 @@ export class SsoProvidersService {
   ): Promise<MemberScope> {
     if (named.ownerScope === 'partner') {
       if (named.orgId !== undefined) throw ValidationError.forField('orgId', 'is not for providers of the partner');
-      // Of an organization's member the partner's providers are out of reach.
+      // A member of an organization has no access to the partner's providers.
       if (caller.scope === 'organization') throw new FullPartnerAccessRequired();
       return this.scopes.resolve(caller, { partnerId: named.partnerId });
     }

@@ -71,7 +71,7 @@ describe('HeartbeatWriter', () => {
     expect(written.map(({ length }) => length)).toEqual([250, 250, 100]);
   });
 
-  it('stores the later of two heartbeats of one device and answers both', async () => {
+  it('stores the later of two heartbeats of one device and responds to both', async () => {
     const [earlier, later] = ['1', '2'].map((metrics) => writer.storeUnchanged(heartbeatOf('a', metrics)));
     expect(await Promise.all([earlier, later])).toEqual([STORED, STORED]);
     expect(written).toEqual([[heartbeatOf('a', '2')]]);

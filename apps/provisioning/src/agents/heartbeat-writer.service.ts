@@ -22,7 +22,7 @@ interface Waiting {
 
 /**
  * Stores heartbeats in sets. A heartbeat that arrives while a set is written waits for the next one; there is no other
- * delay, and each is answered once its set is committed.
+ * delay, and each gets its response once its set is committed.
  */
 @Injectable()
 export class HeartbeatWriter {

@@ -28,7 +28,7 @@ export interface EnrolledDevice {
   authToken: string;
   orgId: string;
   siteId: string | null;
-  /** True when an earlier enrollment of this agent made the device, so that this one uses no key. */
+  /** True when an earlier enrollment of this agent created the device, so that this one uses no key. */
   isRepeated: boolean;
 }
 

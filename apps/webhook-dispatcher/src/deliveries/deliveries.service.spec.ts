@@ -148,7 +148,7 @@ describe('the history of deliveries', () => {
     }
   }, 180_000);
 
-  describe('the kept body of an answer', () => {
+  describe('the stored body of a response', () => {
     const deliverWithBody = async (body: Buffer | string): Promise<Record<string, unknown>> => {
       const respond: Responder = (response) => response.writeHead(500, { 'content-type': 'text/plain' }).end(body);
       receiver.respond = respond;

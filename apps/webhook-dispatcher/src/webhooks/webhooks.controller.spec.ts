@@ -162,8 +162,8 @@ describe('/webhooks', () => {
   describe('GET', () => {
     it('lists the webhooks of an organization, newest first, by status', async () => {
       const org = await cluster.organization(mine.partnerId);
-      const of = (name: string) => ({ ...input({ name }), orgId: org.orgId });
-      for (const name of ['a', 'b', 'c']) await partner.post('', of(name)).expect(201);
+      const inputOf = (name: string) => ({ ...input({ name }), orgId: org.orgId });
+      for (const name of ['a', 'b', 'c']) await partner.post('', inputOf(name)).expect(201);
       const { body } = await partner.get(`?orgId=${org.orgId}&limit=2`).expect(200);
       expect(body.data.map(({ name }: { name: string }) => name)).toEqual(['c', 'b']);
       expect(body.pagination).toEqual({ page: 1, limit: 2, total: 3 });

@@ -5,7 +5,7 @@ import type { AccessRequest, AccessResponse } from '../callers/access-request.js
 import { markReplayed } from './mark-replayed.js';
 import { readIdempotentRequest } from './read-idempotent-request.js';
 
-/** Reads the idempotency key of a request whose effect another service stores, and marks a replayed answer. */
+/** Reads the idempotency key of a request whose effect another service stores, and marks a replayed response. */
 @Injectable()
 export class ForwardIdempotencyInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {

@@ -6,7 +6,7 @@ import type { AccessRequest, AccessResponse } from '../callers/access-request.js
 import { markReplayed } from './mark-replayed.js';
 import { readIdempotentRequest } from './read-idempotent-request.js';
 
-/** Reads the idempotency key of a request and marks a replayed answer. */
+/** Reads the idempotency key of a request and marks a replayed response. */
 @Injectable()
 export class IdempotencyInterceptor implements NestInterceptor {
   constructor(private readonly idempotency: Idempotency) {}

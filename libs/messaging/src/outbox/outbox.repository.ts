@@ -48,20 +48,20 @@ const LEASE_LOCK = `SELECT pg_advisory_xact_lock(hashtextextended('rmm.outbox.' 
 const LEASE = `
   WITH expired AS (
     DELETE FROM outbox_lease WHERE leased_until <= now()
-  ), held AS MATERIALIZED (
+  ), leased AS MATERIALIZED (
     SELECT unnest(aggregates) AS aggregate_id FROM outbox_lease WHERE leased_until > now()
   ), head AS MATERIALIZED (
     SELECT seq, created_at, id, aggregate_id, subject, payload
     FROM outbox
-    WHERE aggregate_id NOT IN (SELECT aggregate_id FROM held)
+    WHERE aggregate_id NOT IN (SELECT aggregate_id FROM leased)
     ORDER BY seq
     LIMIT $1
-  ), leased AS (
+  ), added AS (
     INSERT INTO outbox_lease (lease_id, aggregates, leased_until)
     SELECT $2, array_agg(DISTINCT aggregate_id), clock_timestamp() + make_interval(secs => $3) FROM head HAVING count(*) > 0
   )
   SELECT contended, seq, created_at AS "createdAt", id, aggregate_id AS "aggregateId", subject, payload
-  FROM (SELECT EXISTS (SELECT FROM held) AS contended) others LEFT JOIN head ON true
+  FROM (SELECT EXISTS (SELECT FROM leased) AS contended) others LEFT JOIN head ON true
   ORDER BY seq`;
 
 const SETTLE = `

@@ -146,7 +146,7 @@ function ownerOptions(target: MigrationTarget): pg.ClientConfig {
   };
 }
 
-/** TypeORM's own table, made beforehand so that the service login may see how far the schema is. */
+/** TypeORM's own table, created beforehand so that the service login may see how far the schema is. */
 async function prepareMigrationsTable(client: pg.Client, target: MigrationTarget): Promise<void> {
   const service = quoteIdentifier(roleOf(target.databaseUrl));
   const table = MIGRATIONS_TABLE;

@@ -45,7 +45,7 @@ export interface Rule {
   write: string;
 }
 
-/** Owned by one organization: its own callers, and those of its partner who reach it. */
+/** Owned by one organization: its own callers, and those of its partner with access to it. */
 export function organizationRule(columns: TenantColumns = DEFAULT_COLUMNS): Rule {
   const { partnerId, orgId } = columns;
   return same(byScope(`${partnerId} = ${OWN_PARTNER} and (${isAccessible(orgId)})`, `${orgId} = ${OWN_ORGANIZATION}`));

@@ -9,10 +9,10 @@ export interface IdempotentRequest {
   readonly callerId: string;
   /** SHA-256 of the bytes of the body, in hex. */
   readonly bodyHash: string;
-  /** The tenant of the caller, to which the stored answer belongs. */
+  /** The tenant of the caller, to which the stored response belongs. */
   readonly partnerId: string | null;
   readonly orgId: string | null;
-  /** True once the stored answer is returned instead of a new one. */
+  /** True once the stored response is returned instead of a new one. */
   replayed: boolean;
 }
 

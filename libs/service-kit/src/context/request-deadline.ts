@@ -1,7 +1,7 @@
 import { RequestExpired } from './request-deadline.errors.js';
 
 /**
- * The time limit of one request, shared by the layer that answers it and the transactions that run for it, so that a
+ * The time limit of one request, shared by the layer that responds to it and the transactions that run for it, so that a
  * caller who receives the error of a late request can rely on it: either the limit expires first and every later COMMIT
  * is refused, or a COMMIT was sent first and the caller gets the outcome.
  */
@@ -32,7 +32,7 @@ export class RequestDeadline {
     this.commits += 1;
   }
 
-  /** Refuses every later commit. @returns false when one was sent already: the outcome is then the answer */
+  /** Refuses every later commit. @returns false when one was sent already: the outcome is then the response */
   expire(): boolean {
     if (this.commits === 0) this.expired = true;
     return this.expired;

@@ -79,7 +79,7 @@ const OF_CATEGORY = `category IN ('', :category)`;
  * @param tenant  the condition of the caller on the rows of an alias
  */
 const FROM_COUNTERS = (tenant: (alias: string) => string): string => `
-  reach AS (
+  accessible AS (
     SELECT n.org_id, n.devices
       FROM organization_count n JOIN organization o ON o.id = n.org_id AND o.partner_id = n.partner_id AND ${ACTIVE_ORGANIZATION}
      WHERE n.devices > 0 AND ${tenant('n')}),
@@ -103,7 +103,7 @@ const FROM_DEVICES = (tenant: (alias: string) => string, { siteIds, groupIds }: 
      WHERE d.decommissioned_at IS NULL AND ${tenant('d')}
        ${siteIds === null ? '' : 'AND d.site_id = ANY (:siteIds::uuid[])'}
        ${groupIds === null ? '' : `AND ${IN_GROUP('d.id')}`}),
-  reach AS (SELECT org_id, count(*)::integer AS devices FROM visible GROUP BY 1),
+  accessible AS (SELECT org_id, count(*)::integer AS devices FROM visible GROUP BY 1),
   keyed AS MATERIALIZED (
     SELECT r.org_id, k.category, k.product, k.status, count(*)::integer AS devices,
            (count(*) FILTER (WHERE r.collected_at >= ${STALE_BEFORE}))::integer AS fresh
@@ -127,15 +127,15 @@ const SUMMARY = (sources: string): string => `
               FROM keyed WHERE product <> '') AS ordered
      GROUP BY 1),
   orgs AS MATERIALIZED (
-    SELECT reach.org_id AS "orgId", reach.devices AS "totalDevices",
-           reach.devices - coalesce(s.devices, 0) AS "neverScanned", coalesce(s.devices - s.fresh, 0) AS stale,
+    SELECT accessible.org_id AS "orgId", accessible.devices AS "totalDevices",
+           accessible.devices - coalesce(s.devices, 0) AS "neverScanned", coalesce(s.devices - s.fresh, 0) AS stale,
            coalesce(s.devices, 0) - coalesce(d.devices, 0) AS "scannedNoneDetected",
            coalesce(d.devices, 0) AS "detectedDevices", coalesce(d.fresh, 0) AS "freshDetectedDevices",
            coalesce(p.list, '[]') AS products, coalesce(p.has_more, false) AS "hasMoreProducts"
-      FROM reach
-      LEFT JOIN keyed s ON s.org_id = reach.org_id AND s.category = ''
-      LEFT JOIN keyed d ON d.org_id = reach.org_id AND d.category <> '' AND d.product = ''
-      LEFT JOIN products p ON p.org_id = reach.org_id)
+      FROM accessible
+      LEFT JOIN keyed s ON s.org_id = accessible.org_id AND s.category = ''
+      LEFT JOIN keyed d ON d.org_id = accessible.org_id AND d.category <> '' AND d.product = ''
+      LEFT JOIN products p ON p.org_id = accessible.org_id)
   SELECT orgs.*, totals.*
     FROM orgs CROSS JOIN (
       SELECT count(*)::integer AS organizations,

@@ -49,7 +49,7 @@ describe('GET /scripts/bundle/export', () => {
     expect(copy).toMatchObject({ ...SCRIPT, orgId: other.orgId, partnerId: other.partnerId });
   });
 
-  it('refuses ids out of reach, and malformed, no or many ids', async () => {
+  it('refuses ids without access, and malformed, no or many ids', async () => {
     const { client, orgId, partnerId } = await freshPartner();
     const { id } = (await client.post('/scripts', { ...SCRIPT, orgId }).expect(201)).body;
     const theirs = (await freshPartner()).client;
