@@ -21,9 +21,12 @@ const lenient = (name: string, limit: number, windowSeconds: number): RateLimit 
   onRedisDown: 'allow',
 });
 
+/** Requests of a SCIM token: a provisioning cycle of Entra ID or Okta needs a few requests a second. */
+export const SCIM_REQUESTS = lenient('scim-token', 1_500, MINUTE);
+
 /**
  * Defaults of the rate limits. Services call `RateLimits.hit` with the configured ones once the request is valid, so a
- * malformed request does not count. @see docs/reference/rate-limits.md
+ * malformed request does not count; `@RateLimit` counts before the body is validated. @see docs/reference/rate-limits.md
  */
 const DEFAULTS = {
   loginWide: guarded('login-wide', 100, 5 * MINUTE),

@@ -3,6 +3,7 @@ import { ApiBody, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { Caller } from '@rmm/access';
 import { RateLimit } from '@rmm/rate-limits';
 import { InternalError } from '@rmm/service-kit';
+import { SCIM_REQUESTS } from '../limits.js';
 import { ScimErrorFilter } from './scim-error.filter.js';
 import { ScimResponseInterceptor } from './scim-response.interceptor.js';
 import { SCIM_MEDIA_TYPE } from './scim.config.js';
@@ -16,12 +17,9 @@ export const ScimRoutes = (): ClassDecorator =>
     UseInterceptors(ScimResponseInterceptor),
   );
 
-/** A provisioning cycle of Entra ID or Okta needs a few requests a second. */
-const REQUESTS = { name: 'scim-token', limit: 1_500, windowSeconds: 60, onRedisDown: 'allow' } as const;
-
 /** Limits the requests of a token. */
 export const LimitScim = (): MethodDecorator =>
-  RateLimit(REQUESTS, (request) => {
+  RateLimit(SCIM_REQUESTS, (request) => {
     const caller = (request as unknown as { caller?: Caller }).caller;
     if (caller?.kind !== 'scim') throw new InternalError(undefined, { logDetails: { reason: 'no SCIM token' } });
     return caller.tokenId;

@@ -1,8 +1,9 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { Request } from 'express';
 import type { AccessRequest } from '@rmm/access';
-import { RateLimits, type RateLimitWindow } from '@rmm/rate-limits';
+import { RateLimits } from '@rmm/rate-limits';
 import { PARTNER_GATEWAY_CONFIG, type PartnerGatewayConfig } from '../config.js';
+import { mcpLimits } from '../limits.js';
 import { wantsEventStream } from './event-stream.js';
 import { HostNotAllowed, OriginNotAllowed } from './mcp.errors.js';
 
@@ -19,8 +20,7 @@ type McpRequest = Request & AccessRequest;
 export class McpRequestGuard implements CanActivate {
   private readonly origins: ReadonlySet<string>;
   private readonly hosts: ReadonlySet<string>;
-  private readonly messages: RateLimitWindow;
-  private readonly streams: RateLimitWindow;
+  private readonly windows: ReturnType<typeof mcpLimits>;
 
   constructor(
     @Inject(PARTNER_GATEWAY_CONFIG)
@@ -29,9 +29,7 @@ export class McpRequestGuard implements CanActivate {
   ) {
     this.origins = new Set([...corsOrigins, new URL(publicApiUrl).origin]);
     this.hosts = new Set([...this.origins].map((origin) => new URL(origin).hostname));
-    const perMinute = { windowSeconds: 60, onRedisDown: 'refuse' } as const;
-    this.messages = { name: 'mcp-message', limit: mcp.messagesPerMinute, ...perMinute };
-    this.streams = { name: 'mcp-stream', limit: mcp.streamsPerMinute, ...perMinute };
+    this.windows = mcpLimits(mcp);
   }
 
   /** @throws OriginNotAllowed, HostNotAllowed 403, RateLimitedError 429, UnavailableError 503 */
@@ -43,8 +41,8 @@ export class McpRequestGuard implements CanActivate {
       throw new HostNotAllowed();
     }
     const keyId = request.caller?.actor.id ?? '';
-    await this.limits.hit(this.messages, keyId);
-    if (wantsEventStream(request)) await this.limits.hit(this.streams, keyId);
+    await this.limits.hit(this.windows.message, keyId);
+    if (wantsEventStream(request)) await this.limits.hit(this.windows.stream, keyId);
     return true;
   }
 
