@@ -3,7 +3,7 @@ import { ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, Public, SignedIn, SkipTenantStatus, type UserCaller } from '@rmm/access';
 import { Deprecated, ErrorCodes } from '@rmm/service-kit';
 import { ApiOkOneOf } from '../api-ok-one-of.decorator.js';
-import { DoneWithMessageDto } from '../dto/success.dto.js';
+import { DoneWithMessageDto } from '../dto/done-with-message.dto.js';
 import { clientKey, setNoStore, type HttpRequest, type HttpResponse } from '../sessions/http-request.js';
 import { SessionCookies } from '../sessions/session-cookies.service.js';
 import { RegisterDto, RegisterPartnerDto } from './dto/register.dto.js';

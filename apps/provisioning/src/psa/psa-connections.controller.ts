@@ -2,9 +2,8 @@ import { Body, Controller, Delete, Get, HttpCode, Patch, Post, Query } from '@ne
 import { ApiCreatedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequireMfa, RequirePermission, type UserCaller } from '@rmm/access';
 import { RateLimit } from '@rmm/rate-limits';
-import { ErrorCodes } from '@rmm/service-kit';
+import { DoneDto, ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
-import { DoneDto } from '../dto/done.dto.js';
 import { LIMITS } from '../limits.js';
 import { sortedPageOf, type SortedPage } from '../lists/dto/sorted-page.dto.js';
 import {

@@ -1,1 +1,0 @@
-export { DoneWithMessageDto } from './done-with-message.dto.js';

@@ -1,1 +1,0 @@
-export { DoneDto } from '@rmm/service-kit';
