@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { missingPermissions, type Permission } from '@rmm/permissions';
+import { missingPermissions } from '@rmm/permissions';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { AccessRepository } from '../access/access.repository.js';
 import { RolesRepository, type GrantableRole } from '../roles/roles.repository.js';
@@ -75,7 +75,7 @@ export class ScimRolesService {
         roleId !== null &&
         siteIds === null &&
         deviceGroupIds === null &&
-        missingPermissions(new Set(permissions as Permission[]), needed).length === 0,
+        missingPermissions(new Set(permissions), needed).length === 0,
     );
     if (!mayGrant) throw new ScimRoleNotGrantable();
   }

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { missingPermissions, type Permission } from '@rmm/permissions';
+import { missingPermissions } from '@rmm/permissions';
 import type { WorkerTransaction } from '@rmm/persistence';
 import { AccessRepository } from '../access/access.repository.js';
 import { RolesRepository } from '../roles/roles.repository.js';
@@ -34,7 +34,7 @@ export class SsoDefaultRolePolicy {
         status === 'active' &&
         own !== null &&
         siteIds === null &&
-        missingPermissions(new Set(permissions as Permission[]), role.permissions).length === 0,
+        missingPermissions(new Set(permissions), role.permissions).length === 0,
     );
     if (!mayGrant) throw new SsoRefused('user_creation_failed', 'who chose the role may not grant it any more');
   }
