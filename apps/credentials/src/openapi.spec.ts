@@ -4,7 +4,7 @@ import { readExamples } from '@rmm/service-kit';
 import { examplesOf, OpenApiDocument, type RecordedCall } from '@rmm/testing/openapi';
 import { API_EXAMPLES } from '../test/api-examples/index.js';
 import { CredentialsTestApp } from '../test/credentials-test-app.js';
-import { recordedClient } from '../test/recorded-client.js';
+import { recordCalls } from '../test/record-calls.js';
 import { EXAMPLES_FILE } from './service-options.js';
 
 describe('OpenAPI document of credentials', () => {
@@ -30,7 +30,7 @@ describe('OpenAPI document of credentials', () => {
   it('describes the actual responses, status and body', async () => {
     const calls: RecordedCall[] = [];
     const client = service.client.bind(service);
-    jest.spyOn(service, 'client').mockImplementation((...given) => recordedClient(client(...given), calls));
+    jest.spyOn(service, 'client').mockImplementation((...given) => recordCalls(client(...given), calls));
     for (const call of API_EXAMPLES) await call(service);
     expect(document.contradictions(calls)).toEqual([]);
     expect(document.notCalled(calls)).toEqual([]);

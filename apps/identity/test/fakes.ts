@@ -16,7 +16,7 @@ export interface RecordedEntry {
 }
 
 /** Keeps audit entries instead of publishing them. */
-export class RecordedAudit {
+export class FakeAudit {
   readonly entries: RecordedEntry[] = [];
   /** Makes entries without a transaction fail. */
   failure?: Error;

@@ -5,7 +5,7 @@ import type { CreateWebhookDto } from '../src/webhooks/dto/create-webhook.dto.js
 import type { WebhookDto } from '../src/webhooks/dto/webhook.dto.js';
 import { type ApiClient, createApiClient } from './api-client.js';
 import { createWebhook, DispatcherTestCluster, type Organization } from './dispatcher-test-cluster.js';
-import { FakeIdentity } from './fake-identity.js';
+import { FakeAccess } from './fake-access.js';
 import { FakeReceiver } from './fake-receiver.js';
 
 /** The dispatcher over HTTP, with users who authenticate and a receiver for their webhooks. */
@@ -17,14 +17,14 @@ export class DispatcherTestApp {
     readonly cluster: DispatcherTestCluster,
     readonly receiver: FakeReceiver,
     readonly app: INestApplication,
-    readonly identity: FakeIdentity,
+    readonly identity: FakeAccess,
   ) {
     this.anonymous = createApiClient(app);
   }
 
   /** @param changes  variables that differ from the defaults of `DispatcherTestCluster.env` */
   static async start(changes: Record<string, string> = {}): Promise<DispatcherTestApp> {
-    const identity = new FakeIdentity();
+    const identity = new FakeAccess();
     const [cluster, receiver] = await Promise.all([DispatcherTestCluster.open(), FakeReceiver.start()]);
     const app = await cluster.start(changes, [identity.module()]);
     return new DispatcherTestApp(cluster, receiver, app, identity);

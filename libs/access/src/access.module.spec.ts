@@ -20,7 +20,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { mintAgentToken, mintApiKey, mintPartnerKey } from '@rmm/secrets';
 import { MetricsRegistry, OpenApiDocuments, RedisConnections } from '@rmm/service-kit';
 import { adminPool, eventually } from '@rmm/testing-services';
-import { AdjustableClock, AccessTestFleet } from '../test/access-test-fleet.js';
+import { AdjustableClock, AccessTestCluster } from '../test/access-test-cluster.js';
 import { snapshot } from '../test/callers.js';
 import { accessToken, signingKey } from '../test/tokens.js';
 import { ACCESS_SOURCE, AGENT_SOURCE, KEY_SOURCE, VERIFICATION_KEYS } from './access.tokens.js';
@@ -140,7 +140,7 @@ class ThingsController {
   }
 }
 
-let fleet: AccessTestFleet;
+let cluster: AccessTestCluster;
 let identity: INestApplication;
 let credentials: INestApplication;
 let dispatcher: INestApplication;
@@ -148,7 +148,7 @@ let admin: pg.Pool;
 const clock = new AdjustableClock();
 
 const startIdentity = () =>
-  fleet.service('identity', {
+  cluster.service('identity', {
     controllers: [IdentityHandlers],
     providers: [
       { provide: ACCESS_SOURCE, useValue: accessSource },
@@ -157,10 +157,10 @@ const startIdentity = () =>
   });
 
 beforeAll(async () => {
-  fleet = await AccessTestFleet.start();
-  admin = adminPool(fleet.database);
+  cluster = await AccessTestCluster.start();
+  admin = adminPool(cluster.database);
   identity = await startIdentity();
-  credentials = await fleet.service('credentials', {
+  credentials = await cluster.service('credentials', {
     controllers: [CredentialsHandlers],
     providers: [
       { provide: KEY_SOURCE, useValue: keySource },
@@ -168,8 +168,8 @@ beforeAll(async () => {
     ],
   });
   // Publishes the heartbeat of organizations, without which no API key is accepted.
-  await fleet.service('provisioning');
-  dispatcher = await fleet.service('webhook-dispatcher', {
+  await cluster.service('provisioning');
+  dispatcher = await cluster.service('webhook-dispatcher', {
     clock,
     controllers: [ThingsController],
     providers: [
@@ -193,7 +193,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await admin.end();
-  await fleet.stop();
+  await cluster.stop();
 });
 
 beforeEach(() => {
@@ -316,7 +316,7 @@ describe('a request with an access token', () => {
 /** The latest audit row of this service, which must be of this action. */
 async function auditRow(action: string): Promise<object> {
   const { connect } = await import('nats');
-  const url = new URL(fleet.nats.adminUrl);
+  const url = new URL(cluster.nats.adminUrl);
   const nc = await connect({ servers: url.host, user: url.username, pass: url.password });
   try {
     const message = await (
@@ -562,20 +562,20 @@ describe('the OpenAPI document', () => {
 
 describe('an unavailable dependency', () => {
   it('returns 503 for keys without Redis and still serves users', async () => {
-    await fleet.stores.redis.stop();
+    await cluster.stores.redis.stop();
     const response = await get('/fields').set('x-api-key', apiKey.key).expect(503);
     expect(response.body).toMatchObject({ code: 'service_unavailable' });
     expect(Number(response.headers['retry-after'])).toBeGreaterThanOrEqual(1);
     expect((await get('/fields').set('x-api-key', 'guess').expect(503)).body.code).toBe('service_unavailable');
     await get('/me').set('authorization', bearer()).expect(200);
-    await fleet.stores.redis.start();
+    await cluster.stores.redis.start();
     await eventually(() => get('/fields').set('x-api-key', apiKey.key).expect(200));
     expect(dispatcher.get(RedisConnections).shared.status).toBe('ready');
   });
 
   it('returns 503 for users and keys after thirty seconds without a heartbeat of identity', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
-    await fleet.end(identity);
+    await cluster.end(identity);
     await get('/me').set('authorization', bearer()).expect(200);
     clock.advance(31_000);
     expect((await get('/me').set('authorization', bearer()).expect(503)).body.code).toBe('service_unavailable');
@@ -587,9 +587,9 @@ describe('an unavailable dependency', () => {
 
   it('discards cached snapshots after a reconnect to NATS', async () => {
     await get('/me').set('authorization', bearer()).expect(200);
-    await fleet.nats.stop();
+    await cluster.nats.stop();
     snapshots.set('11111111-1111-4111-8111-111111111111', snapshot({ partnerId, userStatus: 'disabled' }));
-    await fleet.nats.start();
+    await cluster.nats.start();
     await eventually(() => get('/me').set('authorization', bearer()).expect(401));
   });
 });
@@ -614,7 +614,7 @@ describe('the start', () => {
         return 'unreachable';
       }
     }
-    const start = fleet.service('provisioning', { controllers: [ClosedController] });
+    const start = cluster.service('provisioning', { controllers: [ClosedController] });
     await expect(start).rejects.toThrow(
       /ClosedController\.none has no access decorator[^]*ClosedController\.two has 2 access decorators[^]*no AGENT_SOURCE is provided/,
     );

@@ -1,7 +1,7 @@
 import type { MigrationInterface } from 'typeorm';
 import { Databases, WorkerDatabase } from '@rmm/persistence';
 import { startStores, type Stores } from '@rmm/testing-services';
-import { AddAccess1767225600000 } from './access-test-fleet.js';
+import { AddAccess1767225600000 } from './access-test-cluster.js';
 
 /** The tables of access in a private PostgreSQL, under the worker login, for specs of repositories. */
 export class AccessTestDatabase {

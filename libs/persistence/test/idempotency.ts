@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { IdempotentRequest } from '@rmm/service-kit';
 import type { HasTenant } from '../src/tenants/tenant-context.js';
-import { type Fleet, partner, startFleet } from './fixture.js';
+import { PersistenceTestDatabase, partner } from './persistence-test-database.js';
 
 /** A database with the table of idempotency keys. */
 export interface IdempotencyFixture {
-  fleet: Fleet;
+  fleet: PersistenceTestDatabase;
   /** Returns a request with a key, of a new partner. */
-  request(): { fleet: Fleet; caller: HasTenant; request: IdempotentRequest };
+  request(): { fleet: PersistenceTestDatabase; caller: HasTenant; request: IdempotentRequest };
   /** Lets every stored response expire. */
   expireAll(): Promise<void>;
   /** Ends the time of every response that has one of its own. */
@@ -18,7 +18,7 @@ export interface IdempotencyFixture {
 }
 
 export async function startIdempotency(): Promise<IdempotencyFixture> {
-  const fleet = await startFleet();
+  const fleet = await PersistenceTestDatabase.start();
   return {
     fleet,
     request: () => {

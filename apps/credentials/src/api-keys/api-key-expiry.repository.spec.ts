@@ -1,20 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { ApiKeyExpiryRepository } from './api-key-expiry.repository.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
 
 const DAY_MS = 86_400_000;
 
 describe('ApiKeyExpiryRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: ApiKeyExpiryRepository;
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     repository = new ApiKeyExpiryRepository(opened.worker);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   /** Creates a key that expires this long from now. */
   async function create(expiresInMs: number, more: object = {}) {

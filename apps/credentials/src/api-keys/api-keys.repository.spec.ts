@@ -1,21 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { ApiKeyNotFound } from './api-key.errors.js';
 import { ApiKeysRepository } from './api-keys.repository.js';
 
 describe('ApiKeysRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: ApiKeysRepository;
   const [partnerId, orgId] = [randomUUID(), randomUUID()];
   const caller = buildPartnerCaller(partnerId);
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     await opened.createOrganization(partnerId, { orgId });
     repository = new ApiKeysRepository(opened.tenants);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   const create = (more: object = {}) => {
     const key = { partnerId, orgId, name: 'Reports', keyPrefix: 'svc_12345678', scopes: ['devices:read'], ...more };

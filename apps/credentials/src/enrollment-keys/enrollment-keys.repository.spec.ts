@@ -1,20 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { EnrollmentKeyNotFound } from './enrollment-key.errors.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
 
 describe('EnrollmentKeysRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: EnrollmentKeysRepository;
   const partnerId = randomUUID();
   const caller = buildPartnerCaller(partnerId);
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     repository = new EnrollmentKeysRepository(opened.tenants);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   const create = (orgId: string, expiresInMs = 60_000) =>
     opened.tenants.transaction(caller, (tx) =>

@@ -1,18 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { EnrollmentKeysRepository } from './enrollment-keys.repository.js';
 import { EnrollmentReservationsRepository } from './enrollment-reservations.repository.js';
 
 describe('EnrollmentReservationsRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: EnrollmentReservationsRepository;
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     repository = new EnrollmentReservationsRepository(opened.worker);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   /** Creates an enrollment key with one use. */
   async function createKey() {

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { RpcClient } from '@rmm/messaging';
 import { hashEnrollmentKey } from '@rmm/secrets';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { EnrollmentReservationsRepository } from './enrollment-reservations.repository.js';
 import { EnrollmentReservationsService } from './enrollment-reservations.service.js';
 
 describe('EnrollmentReservationsService', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: EnrollmentReservationsRepository;
   let reservations: EnrollmentReservationsService;
   let admin: pg.Client;
@@ -15,7 +15,7 @@ describe('EnrollmentReservationsService', () => {
   const partnerId = randomUUID();
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     repository = new EnrollmentReservationsRepository(opened.worker);
     reservations = new EnrollmentReservationsService(repository, opened.worker, {} as RpcClient);
     admin = new pg.Client({ connectionString: opened.database.adminUrl });
@@ -24,7 +24,7 @@ describe('EnrollmentReservationsService', () => {
   });
   afterAll(async () => {
     await admin.end();
-    await opened.close();
+    await opened.stop();
   });
 
   async function createKey(like: { maxUsage?: number | null; expiresIn?: string; pepper?: string } = {}) {

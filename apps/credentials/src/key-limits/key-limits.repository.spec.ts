@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
 import { EnrollmentKeysRepository } from '../enrollment-keys/enrollment-keys.repository.js';
 import { PartnerKeysRepository } from '../partner-principals/partner-keys.repository.js';
@@ -11,19 +11,19 @@ import { KeyLimitExceeded } from './key-limit.errors.js';
 import { KeyLimitsRepository, type LimitedKind } from './key-limits.repository.js';
 
 describe('KeyLimitsRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let admin: pg.Client;
   let limits: KeyLimitsRepository;
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     limits = new KeyLimitsRepository();
     admin = new pg.Client({ connectionString: opened.database.adminUrl, options: '-c search_path=credentials' });
     await admin.connect();
   });
   afterAll(async () => {
     await admin.end();
-    await opened.close();
+    await opened.stop();
   });
 
   /** Creates a partner with an organization and a partner principal. */

@@ -1,21 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
 import { KeyLookupRepository } from './key-lookup.repository.js';
 
 describe('KeyLookupRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: KeyLookupRepository;
   const [partnerId, orgId] = [randomUUID(), randomUUID()];
   const caller = buildPartnerCaller(partnerId);
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     await opened.createOrganization(partnerId, { orgId });
     repository = new KeyLookupRepository(opened.worker);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   it('returns null for an unknown hash', async () => {
     expect(await repository.findApiKey(randomBytes(32))).toBeNull();

@@ -1,21 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
 import { KeyUsageRepository } from './key-usage.repository.js';
 
 describe('KeyUsageRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: KeyUsageRepository;
   const [partnerId, orgId] = [randomUUID(), randomUUID()];
   const caller = buildPartnerCaller(partnerId);
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     await opened.createOrganization(partnerId, { orgId });
     repository = new KeyUsageRepository(opened.tenants, opened.worker);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   it('accepts a batch once', async () => {
     const batchId = randomUUID();

@@ -2,16 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { revertMigrations, runMigrations } from '@rmm/persistence';
 import { countVisibleRows, entityProblems, rowSecurityProblems, untiedTenantTables } from '@rmm/persistence/testing';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { ENTITIES } from '../entities.js';
 import { MIGRATIONS } from './index.js';
 
 describe('migrations of credentials', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   const target = () => {
     const { owner, service, worker } = opened.database.urls.credentials;

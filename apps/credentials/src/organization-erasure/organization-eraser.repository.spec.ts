@@ -5,25 +5,25 @@ import type { RpcClient } from '@rmm/messaging';
 import { tablesOfOrganizations } from '@rmm/persistence/testing';
 import type { Logger } from '@rmm/service-kit';
 import { adminPool } from '@rmm/testing-services';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { OrganizationEraserRepository } from './organization-eraser.repository.js';
 
 const TABLES = ['api_key', 'api_key_usage', 'service_principal', 'enrollment_key'] as const;
 
 describe('OrganizationEraserRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let admin: ReturnType<typeof adminPool>;
   let erasures: OrganizationErasuresRepository;
   const reported: { orgId: string; erased: object }[] = [];
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     admin = adminPool(opened.database, { options: '-c search_path=credentials' });
     erasures = new OrganizationErasuresRepository(opened.worker);
   });
   afterAll(async () => {
     await admin.end();
-    await opened.close();
+    await opened.stop();
   });
 
   /** A process with batches of two records; ends after some of them. */

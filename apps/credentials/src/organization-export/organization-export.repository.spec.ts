@@ -2,14 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { EXPORT_READ_LIMIT } from '@rmm/access';
 import type { CredentialsExportRequest } from '@rmm/contracts';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { OrganizationExportRepository } from './organization-export.repository.js';
 
 type Resource = CredentialsExportRequest['resource'];
 const RESOURCES: Resource[] = ['api_key', 'service_principal', 'enrollment_key'];
 
 describe('OrganizationExportRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: OrganizationExportRepository;
   const partnerId = randomUUID();
   const caller = buildPartnerCaller(partnerId);
@@ -17,12 +17,12 @@ describe('OrganizationExportRepository', () => {
   let orgId: string;
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     repository = new OrganizationExportRepository(opened.tenants);
     orgId = await createOrganization(hash);
     await createOrganization(randomBytes(32));
   }, 120_000);
-  afterAll(() => opened?.close());
+  afterAll(() => opened?.stop());
 
   /** Creates an organization with one row of each table. */
   const createOrganization = async (keyHash: Buffer) => {

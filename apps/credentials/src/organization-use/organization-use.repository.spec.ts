@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { OrganizationsInUseRequest } from '@rmm/contracts';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { OrganizationUseRepository } from './organization-use.repository.js';
 
 const INSERTS = {
@@ -14,15 +14,15 @@ const INSERTS = {
 };
 
 describe('OrganizationUseRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: OrganizationUseRepository;
   const partnerId = randomUUID();
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     repository = new OrganizationUseRepository(opened.tenants);
   }, 120_000);
-  afterAll(() => opened?.close());
+  afterAll(() => opened?.stop());
 
   const callerOf = (changes: object = {}) =>
     ({

@@ -1,26 +1,26 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { PartnerKeysRepository, SHOWN_REVOKED_KEYS } from './partner-keys.repository.js';
 import { PartnerKeyNotFound } from './partner-principal.errors.js';
 import { PartnerPrincipalsRepository } from './partner-principals.repository.js';
 
 describe('PartnerKeysRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: PartnerKeysRepository;
   let principalId: string;
   const partnerId = randomUUID();
   const caller = buildPartnerCaller(partnerId);
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     repository = new PartnerKeysRepository(opened.tenants);
     const principal = { partnerId, name: 'P', description: null, scopes: [], expiresAt: null, sourceCidrs: [] };
     ({ id: principalId } = await opened.tenants.transaction(caller, (tx) =>
       new PartnerPrincipalsRepository(opened.tenants).create(tx, { ...principal, createdBy: null }),
     ));
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   const create = (name: string) => {
     const key = { principalId, partnerId, name, keyPrefix: 'svc_sp_12345678901', expiresAt: null, rateLimit: 600 };

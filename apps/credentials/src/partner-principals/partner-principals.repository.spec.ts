@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { PartnerPrincipalNotFound, PrincipalNameTaken } from './partner-principal.errors.js';
 import { PartnerPrincipalsRepository } from './partner-principals.repository.js';
 
 describe('PartnerPrincipalsRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: PartnerPrincipalsRepository;
   const partnerId = randomUUID();
   const caller = buildPartnerCaller(partnerId);
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     repository = new PartnerPrincipalsRepository(opened.tenants);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   const create = (name: string = randomUUID()) =>
     opened.tenants.transaction(caller, (tx) =>

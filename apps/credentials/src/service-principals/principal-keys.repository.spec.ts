@@ -1,23 +1,23 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { TenantTransaction } from '@rmm/persistence';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { PrincipalKeysRepository } from './principal-keys.repository.js';
 import { ServicePrincipalsRepository } from './service-principals.repository.js';
 
 describe('PrincipalKeysRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let keys: PrincipalKeysRepository;
   const [partnerId, orgId] = [randomUUID(), randomUUID()];
   const caller = buildPartnerCaller(partnerId);
   const within = <T>(work: (tx: TenantTransaction) => Promise<T>) => opened.tenants.transaction(caller, work);
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     await opened.createOrganization(partnerId, { orgId });
     keys = new PrincipalKeysRepository(opened.tenants);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   const createPrincipal = () =>
     within((tx) =>

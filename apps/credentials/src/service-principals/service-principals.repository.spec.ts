@@ -1,21 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { ServicePrincipalNotFound } from './service-principal.errors.js';
 import { ServicePrincipalsRepository } from './service-principals.repository.js';
 
 describe('ServicePrincipalsRepository', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let repository: ServicePrincipalsRepository;
   const [partnerId, orgId, createdBy] = [randomUUID(), randomUUID(), randomUUID()];
   const caller = buildPartnerCaller(partnerId);
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     await opened.createOrganization(partnerId, { orgId });
     repository = new ServicePrincipalsRepository(opened.tenants);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
 
   const create = () =>
     opened.tenants.transaction(caller, (tx) =>

@@ -1,18 +1,18 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { buildPartnerCaller } from '../../test/callers.js';
-import { openCredentialsDatabase, type CredentialsDatabase } from '../../test/credentials-database.js';
+import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { ApiKeysRepository } from '../api-keys/api-keys.repository.js';
 
 describe('inLiveOrganization', () => {
-  let opened: CredentialsDatabase;
+  let opened: CredentialsTestDatabase;
   let keys: ApiKeysRepository;
   let partnerId: string;
 
   beforeAll(async () => {
-    opened = await openCredentialsDatabase();
+    opened = await CredentialsTestDatabase.start();
     keys = new ApiKeysRepository(opened.tenants);
   });
-  afterAll(() => opened.close());
+  afterAll(() => opened.stop());
   beforeEach(() => (partnerId = randomUUID()));
 
   /** Creates a key, which `ApiKeysRepository.list` lists on the condition. */

@@ -1,6 +1,6 @@
 import { RateLimitedError, ValidationError } from '@rmm/service-kit';
 import { partnerCaller } from '../../test/callers.js';
-import { buildConfig, buildUser, FakeLimits, fakeTenants, RecordedAudit } from '../../test/fakes.js';
+import { buildConfig, buildUser, FakeLimits, fakeTenants, FakeAudit } from '../../test/fakes.js';
 import type { PasskeyAssertionsService } from '../passkeys/passkey-assertions.service.js';
 import type { User } from '../users/user.js';
 import type { StepUpDto, StepUpMethod } from './dto/step-up.dto.js';
@@ -15,12 +15,12 @@ describe('StepUpProofsService', () => {
   let user: User;
   let counterRises: boolean;
   let bindings: unknown[];
-  let audit: RecordedAudit;
+  let audit: FakeAudit;
   let limits: FakeLimits;
 
   beforeEach(() => {
     user = buildUser({ mfaEnabled: true, mfaMethod: 'sms' });
-    [counterRises, bindings, audit, limits] = [true, [], new RecordedAudit(), new FakeLimits()];
+    [counterRises, bindings, audit, limits] = [true, [], new FakeAudit(), new FakeLimits()];
   });
 
   const start = () => {

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { NotFoundError } from '@rmm/service-kit';
 import { partnerCaller } from '../../test/callers.js';
-import { RecordedAudit } from '../../test/fakes.js';
+import { FakeAudit } from '../../test/fakes.js';
 import { IdentityTestDatabase } from '../../test/identity-test-database.js';
 import { PasskeysRepository } from './passkeys.repository.js';
 import { PasskeysService } from './passkeys.service.js';
@@ -9,7 +9,7 @@ import { PasskeysService } from './passkeys.service.js';
 describe('PasskeysService', () => {
   let database: IdentityTestDatabase;
   let service: PasskeysService;
-  let audit: RecordedAudit;
+  let audit: FakeAudit;
   let partnerId: string;
 
   beforeAll(async () => {
@@ -17,7 +17,7 @@ describe('PasskeysService', () => {
     partnerId = await database.createPartner();
   }, 120_000);
   beforeEach(() => {
-    audit = new RecordedAudit();
+    audit = new FakeAudit();
     service = new PasskeysService(database.tenants, new PasskeysRepository(database.tenants), audit.asTrail);
   });
   afterAll(() => database?.stop());

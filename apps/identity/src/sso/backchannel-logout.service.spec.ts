@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { KeyRing } from '@rmm/secrets';
 import { RateLimitedError } from '@rmm/service-kit';
-import { buildProvider, FakeLimits, fakeWorker, RecordedAudit } from '../../test/fakes.js';
+import { buildProvider, FakeLimits, fakeWorker, FakeAudit } from '../../test/fakes.js';
 import type { AccessChangesService } from '../access/access-changes.service.js';
 import { BackchannelLogoutService } from './backchannel-logout.service.js';
 import type { OidcClient } from './oidc/oidc-client.service.js';
@@ -18,7 +18,7 @@ describe('BackchannelLogoutService', () => {
   let ended: unknown[];
   let users: string[];
   let published: unknown[];
-  let audit: RecordedAudit;
+  let audit: FakeAudit;
   let limits: FakeLimits;
   let verified: string[];
 
@@ -27,7 +27,7 @@ describe('BackchannelLogoutService', () => {
     token = { subject: 'subject', jti: 'jti' };
     [ended, published, verified] = [[], [], []];
     users = [userId];
-    [audit, limits] = [new RecordedAudit(), new FakeLimits()];
+    [audit, limits] = [new FakeAudit(), new FakeLimits()];
   });
 
   const end = (form = 'logout_token=token', providerId = provider.id) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkerTransaction } from '@rmm/persistence';
-import { buildMembership, buildProvider, buildUser, RecordedAudit } from '../../test/fakes.js';
+import { buildMembership, buildProvider, buildUser, FakeAudit } from '../../test/fakes.js';
 import type { AccessChangesService } from '../access/access-changes.service.js';
 import type { AccessRepository } from '../access/access.repository.js';
 import type { InvitationsRepository } from '../invitations/invitations.repository.js';
@@ -33,7 +33,7 @@ describe('SsoAccountsService', () => {
   let grant: { status: string; roleId: string | null; permissions: string[]; siteIds: string[] | null };
   let isAddressTaken: boolean;
   let added: { roleId: string; invitedBy: string | null; orgAccess: string; siteIds: string[] | null }[];
-  let audit: RecordedAudit;
+  let audit: FakeAudit;
   let published: unknown[];
   let mails: string[];
 
@@ -48,7 +48,7 @@ describe('SsoAccountsService', () => {
     [hasOtherProvider, isAddressTaken, invitation] = [false, false, null];
     role = { systemKey: null, permissions: [READ] };
     grant = { status: 'active', roleId: randomUUID(), permissions: [READ], siteIds: null };
-    audit = new RecordedAudit();
+    audit = new FakeAudit();
   });
 
   const join = (user: User) =>

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { SiteAccessDenied } from '@rmm/access';
 import { NotFoundError, RateLimitedError, UnavailableError } from '@rmm/service-kit';
 import { organizationCaller, partnerCaller } from '../../test/callers.js';
-import { buildConfig, FakeLimits, fakeTenants, RecordedAudit } from '../../test/fakes.js';
+import { buildConfig, FakeLimits, fakeTenants, FakeAudit } from '../../test/fakes.js';
 import type { MemberScopeService } from '../members/member-scope.service.js';
 import type { SsoDomain } from './sso-domain.entity.js';
 import type { SsoDomainsRepository } from './sso-domains.repository.js';
@@ -20,13 +20,13 @@ describe('SsoDomainsService', () => {
   let markError: Error | undefined;
   let resolveTxt: (name: string) => Promise<string[]>;
   let limits: FakeLimits;
-  let audit: RecordedAudit;
+  let audit: FakeAudit;
 
   beforeEach(() => {
     caller = organizationCaller(partnerId, orgId);
     [rows, count, provenBy, markError] = [[], 0, null, undefined];
     resolveTxt = () => Promise.resolve([]);
-    [limits, audit] = [new FakeLimits(), new RecordedAudit()];
+    [limits, audit] = [new FakeLimits(), new FakeAudit()];
   });
 
   const get = (id: string): Promise<SsoDomain> => {

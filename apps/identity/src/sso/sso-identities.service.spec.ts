@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MfaRequired, type UserCaller } from '@rmm/access';
 import { NotFoundError } from '@rmm/service-kit';
 import { organizationCaller } from '../../test/callers.js';
-import { buildMembership, buildProvider, buildUser, fakeWorker, RecordedAudit } from '../../test/fakes.js';
+import { buildMembership, buildProvider, buildUser, fakeWorker, FakeAudit } from '../../test/fakes.js';
 import type { AccessChangesService } from '../access/access-changes.service.js';
 import type { MailService } from '../mail/mail.service.js';
 import type { AccountProofs, AccountProofsService } from '../passwords/account-proofs.service.js';
@@ -31,7 +31,7 @@ describe('SsoIdentitiesService', () => {
   let ended: unknown[];
   let published: unknown[];
   let mails: string[];
-  let audit: RecordedAudit;
+  let audit: FakeAudit;
 
   beforeEach(() => {
     provider = buildProvider();
@@ -45,7 +45,7 @@ describe('SsoIdentitiesService', () => {
       [],
       [],
       [],
-      new RecordedAudit(),
+      new FakeAudit(),
     ];
   });
 

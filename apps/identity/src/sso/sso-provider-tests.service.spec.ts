@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { SiteAccessDenied } from '@rmm/access';
 import { NotFoundError, RateLimitedError } from '@rmm/service-kit';
 import { organizationCaller } from '../../test/callers.js';
-import { buildConfig, buildProvider, FakeLimits, RecordedAudit } from '../../test/fakes.js';
+import { buildConfig, buildProvider, FakeLimits, FakeAudit } from '../../test/fakes.js';
 import type { OidcClient } from './oidc/oidc-client.service.js';
 import { SsoProviderTestsService } from './sso-provider-tests.service.js';
 import type { SsoProvider } from './sso-provider.entity.js';
@@ -19,14 +19,14 @@ describe('SsoProviderTestsService', () => {
   let provider: SsoProvider;
   let caller = organizationCaller(randomUUID(), randomUUID());
   let discover: (issuer: string) => Promise<unknown>;
-  let audit: RecordedAudit;
+  let audit: FakeAudit;
   let limits: FakeLimits;
 
   beforeEach(() => {
     provider = buildProvider();
     caller = organizationCaller(provider.partnerId, provider.orgId ?? '');
     discover = () => Promise.resolve({ ...ENDPOINTS, jwksUri: 'https://idp.test/jwks' });
-    [audit, limits] = [new RecordedAudit(), new FakeLimits()];
+    [audit, limits] = [new FakeAudit(), new FakeLimits()];
   });
 
   const test = (id = provider.id) =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { MetricsRegistry, RateLimitedError, type Logger } from '@rmm/service-kit';
-import { buildConfig, buildProvider, FakeLimits, RecordedAudit } from '../../test/fakes.js';
+import { buildConfig, buildProvider, FakeLimits, FakeAudit } from '../../test/fakes.js';
 import { LoginAuditService } from '../sessions/login-audit.service.js';
 import { LoginMetrics } from '../sessions/login.metrics.js';
 import type { TakenFlow } from './sso-flows.repository.js';
@@ -9,12 +9,12 @@ import { InvalidProviderConfiguration, SsoCodeInvalid, SsoRefused } from './sso.
 
 describe('SsoRefusalsService', () => {
   let limits: FakeLimits;
-  let audit: RecordedAudit;
+  let audit: FakeAudit;
   let logged: { level: string; fields: Record<string, unknown> }[];
   let refusals: SsoRefusalsService;
 
   beforeEach(() => {
-    [limits, audit, logged] = [new FakeLimits(), new RecordedAudit(), []];
+    [limits, audit, logged] = [new FakeLimits(), new FakeAudit(), []];
     const log = (level: string) => (fields: Record<string, unknown>) => logged.push({ level, fields });
     const metrics = new LoginMetrics(new MetricsRegistry('identity'));
     refusals = new SsoRefusalsService(

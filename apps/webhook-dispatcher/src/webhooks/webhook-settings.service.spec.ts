@@ -4,7 +4,7 @@ import path from 'node:path';
 import { NameServerResolver, SystemResolver } from '@rmm/outbound';
 import { type ApiClient, createApiClient } from '../../test/api-client.js';
 import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
-import { FakeIdentity } from '../../test/fake-identity.js';
+import { FakeAccess } from '../../test/fake-access.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(120_000);
@@ -37,7 +37,7 @@ const ADDRESSES: [RegExp, string[]][] = [
 const resolve = (host: string) => Promise.resolve(ADDRESSES.find(([name]) => name.test(host))?.[1] ?? []);
 
 describe('URLs of webhooks', () => {
-  const identity = new FakeIdentity();
+  const identity = new FakeAccess();
   let cluster: DispatcherTestCluster;
   let hosted: ApiClient;
   let selfHosted: ApiClient;

@@ -19,7 +19,7 @@ import { STREAMS, type AccessSnapshot, type AuditEntry, type Envelope } from '@r
 import { AuditTrail } from '@rmm/messaging';
 import { ConflictError, ForbiddenError, type KitRequest } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { AccessTestFleet } from '../../test/access-test-fleet.js';
+import { AccessTestCluster } from '../../test/access-test-cluster.js';
 import { snapshot } from '../../test/callers.js';
 import { accessToken, signingKey } from '../../test/tokens.js';
 import { ACCESS_SOURCE, VERIFICATION_KEYS } from '../access.tokens.js';
@@ -117,15 +117,15 @@ describe('CallAuditService', () => {
   const partnerId = randomUUID();
   const platform: Partial<AccessSnapshot> = { scope: 'system', partnerId: null, partnerStatus: null };
   let user: AccessSnapshot;
-  let fleet: AccessTestFleet;
+  let cluster: AccessTestCluster;
   let service: INestApplication;
   let nats: NatsConnection;
 
   beforeAll(async () => {
-    fleet = await AccessTestFleet.start();
-    const { host, username, password } = new URL(fleet.nats.adminUrl);
+    cluster = await AccessTestCluster.start();
+    const { host, username, password } = new URL(cluster.nats.adminUrl);
     nats = await connect({ servers: host, user: username, pass: password });
-    service = await fleet.service('identity', {
+    service = await cluster.service('identity', {
       controllers: [ThingsController],
       providers: [
         { provide: ACCESS_SOURCE, useValue: { resolve: () => Promise.resolve(user) } },
@@ -135,7 +135,7 @@ describe('CallAuditService', () => {
   });
   afterAll(async () => {
     await nats.close();
-    await fleet.stop();
+    await cluster.stop();
   });
 
   let token: string;

@@ -12,7 +12,7 @@ import { TenantDatabase, WorkerDatabase } from '@rmm/persistence';
 import { rowSecurityProblems } from '@rmm/persistence/testing';
 import { MetricsRegistry, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { AdjustableClock, AccessTestFleet } from '../../test/access-test-fleet.js';
+import { AdjustableClock, AccessTestCluster } from '../../test/access-test-cluster.js';
 import { userCaller } from '../../test/callers.js';
 import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { OrganizationDirectory } from './organization-directory.service.js';
@@ -44,7 +44,7 @@ class ProvisioningHandlers {
   }
 }
 
-let fleet: AccessTestFleet;
+let cluster: AccessTestCluster;
 let provisioning: INestApplication;
 let dispatcher: INestApplication;
 let directory: OrganizationDirectory;
@@ -55,9 +55,9 @@ const clock = new AdjustableClock();
 const first = own();
 
 beforeAll(async () => {
-  fleet = await AccessTestFleet.start();
-  provisioning = await fleet.service('provisioning', { controllers: [ProvisioningHandlers] });
-  dispatcher = await fleet.service('webhook-dispatcher', { clock });
+  cluster = await AccessTestCluster.start();
+  provisioning = await cluster.service('provisioning', { controllers: [ProvisioningHandlers] });
+  dispatcher = await cluster.service('webhook-dispatcher', { clock });
   directory = dispatcher.get(OrganizationDirectory);
   worker = dispatcher.get(WorkerDatabase);
   await eventually(async () => expect(await stored(first.orgId)).toEqual(['Acme v1']));
@@ -71,7 +71,7 @@ const receiveHeartbeat = () =>
   new Promise<void>((resolve) => {
     dispatcher.get(Broadcasts).subscribe('organization.heartbeat', () => resolve());
   });
-afterAll(() => fleet.stop());
+afterAll(() => cluster.stop());
 
 function own(changes: Partial<OrganizationState> = {}): OrganizationState {
   const organization: OrganizationState = {
@@ -380,7 +380,7 @@ describe('the directory table', () => {
   });
 
   it('passes the row-level security check', async () => {
-    const admin = new pg.Client({ connectionString: fleet.database.adminUrl });
+    const admin = new pg.Client({ connectionString: cluster.database.adminUrl });
     await admin.connect();
     try {
       const query = async <Row>(sql: string, params?: readonly unknown[]) =>

@@ -10,7 +10,7 @@ import { Outbox, RpcHandler } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { MetricsRegistry, UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { AccessTestFleet } from '../../test/access-test-fleet.js';
+import { AccessTestCluster } from '../../test/access-test-cluster.js';
 import { TENANT_LISTENER } from '../access.tokens.js';
 import { PartnerDirectoryRepository } from './partner-directory.repository.js';
 import { PartnerDirectory } from './partner-directory.service.js';
@@ -35,14 +35,14 @@ class IdentityHandlers {
 }
 
 describe('PartnerDirectory', () => {
-  let fleet: AccessTestFleet;
+  let cluster: AccessTestCluster;
   let identity: INestApplication;
   let credentials: INestApplication;
   let directory: PartnerDirectory;
 
   beforeAll(async () => {
-    fleet = await AccessTestFleet.start();
-    identity = await fleet.service('identity', { controllers: [IdentityHandlers] });
+    cluster = await AccessTestCluster.start();
+    identity = await cluster.service('identity', { controllers: [IdentityHandlers] });
     const listener = {
       tenantsStored: (_: unknown, { partnerIds = [] }: { partnerIds?: string[] }) => {
         changed.push(...partnerIds);
@@ -50,11 +50,13 @@ describe('PartnerDirectory', () => {
       },
       tenantsOutdated: () => undefined,
     };
-    credentials = await fleet.service('credentials', { providers: [{ provide: TENANT_LISTENER, useValue: listener }] });
+    credentials = await cluster.service('credentials', {
+      providers: [{ provide: TENANT_LISTENER, useValue: listener }],
+    });
     directory = credentials.get(PartnerDirectory);
     await directory.reconcile();
   });
-  afterAll(() => fleet.stop());
+  afterAll(() => cluster.stop());
   beforeEach(() => (isDown = false));
 
   function own(changes: Partial<PartnerState> = {}): PartnerState {

@@ -1,17 +1,17 @@
 import { UnavailableError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
-import { type Fleet, partner, partnerA, startFleet } from '../../test/fixture.js';
+import { PersistenceTestDatabase, partner, partnerA } from '../../test/persistence-test-database.js';
 import { DatabaseConnectionLost, DatabaseTooBusy } from './database.errors.js';
 
 const QUICKLY_MS = 3_000;
 
 describe('database outage', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
   const me = partner(partnerA);
   const read = () => fleet.tenants.read(me, 'select name from device order by name');
 
   beforeAll(async () => {
-    fleet = await startFleet(undefined, { acquireMs: 1_500, statementMs: 1_000 });
+    fleet = await PersistenceTestDatabase.start(undefined, { acquireMs: 1_500, statementMs: 1_000 });
   });
   afterEach(() => fleet.gate.open());
   afterAll(() => fleet.stop());

@@ -1,7 +1,15 @@
 import { Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { RequestDeadline, RequestExpired, runInContext } from '@rmm/service-kit';
-import { Device, type Fleet, noTenant, orgA1, partner, partnerA, platform, startFleet } from '../../test/fixture.js';
+import {
+  Device,
+  PersistenceTestDatabase,
+  noTenant,
+  orgA1,
+  partner,
+  partnerA,
+  platform,
+} from '../../test/persistence-test-database.js';
 import {
   DatabaseConnectionLost,
   DatabaseTooBusy,
@@ -11,11 +19,11 @@ import {
 import type { SqlExecutor } from './sql-executor.js';
 
 describe('transaction', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
   const me = partner(partnerA);
 
   beforeAll(async () => {
-    fleet = await startFleet({ serviceMax: 1, workerMax: 1 });
+    fleet = await PersistenceTestDatabase.start({ serviceMax: 1, workerMax: 1 });
   });
   afterAll(() => fleet.stop());
 

@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
-import { AddFleet1700000000000, optionsFor, query, SCHEMA, targetFor } from '../../test/fixture.js';
+import { AddFleet1700000000000, optionsFor, query, SCHEMA, targetFor } from '../../test/persistence-test-database.js';
 import { Databases, StartRefused } from '../module/databases.service.js';
 import { withoutForcedRowSecurity } from '../rls/tenant-table.js';
 import { loginRoles } from './login-roles.js';

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
-import { optionsFor, query, SCHEMA } from '../../test/fixture.js';
+import { optionsFor, query, SCHEMA } from '../../test/persistence-test-database.js';
 import { Databases, openDatabases, type PersistenceConfig, StartRefused } from './databases.service.js';
 
 describe('Databases', () => {

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { HealthRegistry, MetricsRegistry } from '@rmm/service-kit';
 import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
-import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
+import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/persistence-test-database.js';
 import { TenantDatabase } from '../tenants/tenant-database.service.js';
 import { WorkerDatabase } from '../worker/worker-database.service.js';
 import { PersistenceModule } from './persistence.module.js';

@@ -1,11 +1,11 @@
-import { noTenant, startFleet, type Fleet } from '../../test/fixture.js';
+import { noTenant, PersistenceTestDatabase } from '../../test/persistence-test-database.js';
 import { limitBytes, takeBudgetColumns, type ByteBudget } from './byte-budget.js';
 import { Cursors } from './cursors.js';
 import { keysetPage } from './keyset-page.js';
 import { listPage } from './list-page.js';
 
 describe('a byte budget', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
   const cursors = new Cursors('k'.repeat(32));
   const binding = { caller: noTenant, list: 'documents', filters: {} };
   const documents = (count: number, length: number, text = "repeat('x', :length)") => ({
@@ -22,7 +22,7 @@ describe('a byte budget', () => {
     });
 
   beforeAll(async () => {
-    fleet = await startFleet();
+    fleet = await PersistenceTestDatabase.start();
   });
   afterAll(() => fleet.stop());
 

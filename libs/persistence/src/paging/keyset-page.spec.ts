@@ -1,10 +1,17 @@
-import { type Fleet, noTenant, orgA1, partner, partnerA, partnerB, startFleet } from '../../test/fixture.js';
+import {
+  PersistenceTestDatabase,
+  noTenant,
+  orgA1,
+  partner,
+  partnerA,
+  partnerB,
+} from '../../test/persistence-test-database.js';
 import { InvalidCursor } from './cursor.errors.js';
 import { Cursors, type CursorBinding } from './cursors.js';
 import { keysetPage, type KeysetQuery } from './keyset-page.js';
 
 describe('keysetPage', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
   const me = partner(partnerA);
   const cursors = new Cursors('k'.repeat(32));
   const binding: CursorBinding = { caller: me, list: 'devices', filters: { status: 'online', siteId: undefined } };
@@ -24,7 +31,7 @@ describe('keysetPage', () => {
     keysetPage<{ name: string }>(fleet.tenants.reader(bound.caller), cursors, bound, { ...devices, cursor, ...more });
 
   beforeAll(async () => {
-    fleet = await startFleet();
+    fleet = await PersistenceTestDatabase.start();
     await fleet.admin(
       `insert into provisioning.device (id, partner_id, org_id, name) select gen_random_uuid(), $1, $2, 'k' || i from generate_series(0, 9) i`,
       [partnerA, orgA1],

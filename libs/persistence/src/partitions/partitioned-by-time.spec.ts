@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 import { eventually, startStores, type Stores, type TestDatabase } from '@rmm/testing-services';
-import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/fixture.js';
+import { optionsFor, partner, partnerA, query, SCHEMA } from '../../test/persistence-test-database.js';
 import { runMigrations } from '../migrations/migrations-runner.service.js';
 import { Databases } from '../module/databases.service.js';
 import { tenantTable } from '../rls/tenant-table.js';

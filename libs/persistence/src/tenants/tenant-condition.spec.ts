@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { selected } from '../../test/fixture.js';
+import { selected } from '../../test/persistence-test-database.js';
 import { ownerCondition, tenantCondition, type RowOwnership } from './tenant-condition.js';
 import { encodeIds } from './tenant-context.js';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { as, noTenant, organization, partner, platform, selected } from '../../test/fixture.js';
+import { as, noTenant, organization, partner, platform, selected } from '../../test/persistence-test-database.js';
 import { restrictToOrganization, tenantSettingValues } from './tenant-context.js';
 
 const [partnerId, orgId, otherId] = [randomUUID(), randomUUID(), randomUUID()];

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import {
   as,
-  type Fleet,
+  PersistenceTestDatabase,
   noTenant,
   orgA1,
   orgA2,
@@ -12,15 +12,14 @@ import {
   partnerB,
   platform,
   selected,
-  startFleet,
-} from '../../test/fixture.js';
+} from '../../test/persistence-test-database.js';
 import type { HasTenant } from './tenant-context.js';
 
 describe('TenantDatabase', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
 
   beforeAll(async () => {
-    fleet = await startFleet({ serviceMax: 1, workerMax: 1 });
+    fleet = await PersistenceTestDatabase.start({ serviceMax: 1, workerMax: 1 });
   });
   afterAll(() => fleet.stop());
 

@@ -3,7 +3,7 @@ import type { FindOptionsWhere } from 'typeorm';
 import {
   as,
   Device,
-  type Fleet,
+  PersistenceTestDatabase,
   noTenant,
   orgA1,
   orgA2,
@@ -15,8 +15,7 @@ import {
   platform,
   SCHEMA,
   selected,
-  startFleet,
-} from '../../test/fixture.js';
+} from '../../test/persistence-test-database.js';
 import { Cursors } from '../paging/cursors.js';
 import type { PageRequest } from '../paging/list-page.js';
 import type { HasTenant } from './tenant-context.js';
@@ -108,12 +107,12 @@ class DevicesRepository extends TenantRepository<Device> {
 }
 
 describe('TenantRepository', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
   let devices: DevicesRepository;
   let a1: string;
 
   beforeAll(async () => {
-    fleet = await startFleet();
+    fleet = await PersistenceTestDatabase.start();
     devices = new DevicesRepository(fleet.tenants);
     const [row] = await fleet.admin(`select id from provisioning.device where name = 'a1'`);
     a1 = String(row?.['id']);
@@ -281,12 +280,12 @@ describe('TenantRepository', () => {
 describe('the plans of lists', () => {
   const TENANTS = 2_000;
   const large = partnerA;
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
   let devices: DevicesRepository;
 
   beforeAll(async () => {
     // One connection, so that each call meets the statements that the calls before it prepared.
-    fleet = await startFleet({ serviceMax: 1, workerMax: 1 });
+    fleet = await PersistenceTestDatabase.start({ serviceMax: 1, workerMax: 1 });
     devices = new DevicesRepository(fleet.tenants);
     await fleet.admin(`CREATE INDEX ON ${SCHEMA}.device (partner_id, created_at DESC, id DESC)`);
     await fleet.admin(

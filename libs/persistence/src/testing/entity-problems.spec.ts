@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { type Fleet, SCHEMA, startFleet } from '../../test/fixture.js';
+import { PersistenceTestDatabase, SCHEMA } from '../../test/persistence-test-database.js';
 import { entityProblems } from './entity-problems.js';
 
 abstract class Owned {
@@ -27,14 +27,14 @@ class Postcard {
 }
 
 describe('entityProblems', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
   const problemsOf = async (entities: Parameters<typeof entityProblems>[2], exempt?: string[]) => {
     const problems = await entityProblems(fleet.worker, SCHEMA, entities, exempt);
     return problems.filter((problem) => /^(parcel|letter|postcard|outbox)\b/.test(problem));
   };
 
   beforeAll(async () => {
-    fleet = await startFleet();
+    fleet = await PersistenceTestDatabase.start();
     await fleet.admin(`
       set search_path = ${SCHEMA};
       create table parcel (id uuid primary key, partner_id uuid not null, tags text[] not null, sent_at timestamptz(3),

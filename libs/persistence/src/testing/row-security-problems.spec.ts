@@ -1,14 +1,14 @@
-import { type Fleet, SCHEMA, startFleet } from '../../test/fixture.js';
+import { PersistenceTestDatabase, SCHEMA } from '../../test/persistence-test-database.js';
 import { rowSecurityProblems } from './row-security-problems.js';
 
 const SERVICE = `rmm_test_${SCHEMA}_service`;
 const WORKER = `rmm_test_${SCHEMA}_worker`;
 
 describe('rowSecurityProblems', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
 
   beforeAll(async () => {
-    fleet = await startFleet();
+    fleet = await PersistenceTestDatabase.start();
     await fleet.admin(`set search_path = ${SCHEMA}`);
   });
   afterAll(() => fleet.stop());

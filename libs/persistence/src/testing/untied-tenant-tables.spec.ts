@@ -1,11 +1,11 @@
-import { type Fleet, SCHEMA, startFleet } from '../../test/fixture.js';
+import { PersistenceTestDatabase, SCHEMA } from '../../test/persistence-test-database.js';
 import { untiedTenantTables } from './untied-tenant-tables.js';
 
 describe('untiedTenantTables', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
 
   beforeAll(async () => {
-    fleet = await startFleet();
+    fleet = await PersistenceTestDatabase.start();
     await fleet.admin(`
       set search_path = ${SCHEMA};
       create table organization_directory (org_id uuid primary key, partner_id uuid, unique (org_id, partner_id));

@@ -1,11 +1,11 @@
 import { RequestDeadline, RequestExpired, runInContext } from '@rmm/service-kit';
-import { type Fleet, orgA1, partnerA, startFleet } from '../../test/fixture.js';
+import { PersistenceTestDatabase, orgA1, partnerA } from '../../test/persistence-test-database.js';
 
 describe('WorkerDatabase', () => {
-  let fleet: Fleet;
+  let fleet: PersistenceTestDatabase;
 
   beforeAll(async () => {
-    fleet = await startFleet({ serviceMax: 1, workerMax: 1 });
+    fleet = await PersistenceTestDatabase.start({ serviceMax: 1, workerMax: 1 });
   });
   afterAll(() => fleet.stop());
 

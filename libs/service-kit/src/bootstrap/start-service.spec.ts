@@ -1,7 +1,7 @@
 import { Controller, Get, Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import { Agent, get as httpGet } from 'node:http';
 import { eventually, freePort } from '@rmm/testing-services';
-import { configOf } from '../../test/tiny-app.js';
+import { configOf } from '../../test/kit-test-app.js';
 import { ServiceKitModule } from '../service-kit.module.js';
 import { Shutdown } from './shutdown.js';
 import { startService } from './start-service.js';

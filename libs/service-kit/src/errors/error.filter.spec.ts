@@ -1,18 +1,18 @@
 import request from 'supertest';
 import { eventually, type TcpProxy, type Stores, startStores } from '@rmm/testing-services';
-import { slowRequests, startTinyApp, type TinyApp } from '../../test/tiny-app.js';
+import { slowRequests, KitTestApp } from '../../test/kit-test-app.js';
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 describe('error responses', () => {
   let stores: Stores;
   let proxy: TcpProxy;
-  let tiny: TinyApp;
+  let kit: KitTestApp;
 
   beforeAll(async () => {
     stores = await startStores();
     proxy = await stores.gate(stores.redisUrl);
-    tiny = await startTinyApp(
+    kit = await KitTestApp.start(
       { REDIS_URL: proxy.url },
       {
         bodyLimits: [{ path: '/things/import', limitBytes: 3_000_000 }],
@@ -23,13 +23,13 @@ describe('error responses', () => {
   });
 
   afterAll(async () => {
-    await tiny.close();
+    await kit.stop();
     await stores.stop();
   });
 
   const post = (path: string, body: string, type = 'application/json') =>
-    request(tiny.server).post(`/api/v1${path}`).set('Content-Type', type).send(body);
-  const get = (path: string) => request(tiny.server).get(`/api/v1${path}`);
+    request(kit.server).post(`/api/v1${path}`).set('Content-Type', type).send(body);
+  const get = (path: string) => request(kit.server).get(`/api/v1${path}`);
 
   it('returns 400 malformed_json for malformed JSON', async () => {
     const reply = await post('/things', '{"name":');
@@ -43,7 +43,7 @@ describe('error responses', () => {
   });
 
   it('returns 400 malformed_json for bytes that are not UTF-8', async () => {
-    const reply = await request(tiny.server)
+    const reply = await request(kit.server)
       .post('/api/v1/things')
       .set('Content-Type', 'application/json')
       .serialize((body: Buffer) => body as never)
@@ -55,7 +55,7 @@ describe('error responses', () => {
     const body = JSON.stringify({ name: 'x'.repeat(1024 * 1024) });
     const announced = await post('/things', body);
     expect([announced.status, announced.body.code]).toEqual([413, 'payload_too_large']);
-    const chunked = request(tiny.server).post('/api/v1/things').set('Content-Type', 'application/json');
+    const chunked = request(kit.server).post('/api/v1/things').set('Content-Type', 'application/json');
     chunked.set('Transfer-Encoding', 'chunked');
     chunked.write(body.slice(0, 600_000));
     chunked.write(body.slice(600_000));
@@ -95,7 +95,7 @@ describe('error responses', () => {
     const reply = await get(path);
     expect(reply.status).toBe(404);
     expect(reply.body).toMatchObject({ error: 'Not Found', code: 'not_found' });
-    expect((await request(tiny.server).get('/')).body).toMatchObject({ error: 'Not Found', code: 'not_found' });
+    expect((await request(kit.server).get('/')).body).toMatchObject({ error: 'Not Found', code: 'not_found' });
   });
 
   it('returns 404 of the resource for a malformed id or escape', async () => {
@@ -149,7 +149,7 @@ describe('error responses', () => {
       code: 'internal_error',
       requestId: 'crash-1',
     });
-    const line = tiny.logged.find((entry) => entry.level === 'error' && entry.requestId === 'crash-1');
+    const line = kit.logged.find((entry) => entry.level === 'error' && entry.requestId === 'crash-1');
     expect(line).toMatchObject({ service: 'provisioning', path: '/api/v1/things/crash' });
     expect(JSON.stringify(line)).toContain('select * from secret_table');
   });
@@ -159,8 +159,8 @@ describe('error responses', () => {
     ['a value in the path of a known one', '/things/svc_0123456789abcdefghij'],
   ])('logs no key that is pasted into the path of %s, at any level', async (_, path) => {
     expect((await get(path)).status).toBe(404);
-    expect(tiny.logged.filter(({ level }) => level === 'debug')).not.toEqual([]);
-    expect(tiny.logged.filter((entry) => JSON.stringify(entry).includes('svc_0123456789abcdefghij'))).toEqual([]);
+    expect(kit.logged.filter(({ level }) => level === 'debug')).not.toEqual([]);
+    expect(kit.logged.filter((entry) => JSON.stringify(entry).includes('svc_0123456789abcdefghij'))).toEqual([]);
   });
 
   it('destroys the connection when a response has already begun', async () => {
@@ -200,7 +200,7 @@ describe('error responses', () => {
     const reply = await get('/things/guess');
     expect([reply.status, reply.body.code, reply.headers['retry-after']]).toEqual([503, 'service_unavailable', '1']);
     expect((await get('/things')).status).toBe(200); // the global limit counts in memory meanwhile
-    const ready = await request(tiny.server).get('/health/ready');
+    const ready = await request(kit.server).get('/health/ready');
     expect([ready.status, ready.body.checks]).toEqual([503, { redis: 'down' }]);
     await proxy.open();
     await eventuallyHealthy();
@@ -209,7 +209,7 @@ describe('error responses', () => {
 
   async function eventuallyHealthy() {
     await eventually(async () => {
-      expect((await request(tiny.server).get('/health/ready')).status).toBe(200);
+      expect((await request(kit.server).get('/health/ready')).status).toBe(200);
       expect((await get('/things/guess')).status).toBe(429);
     });
   }

@@ -2,21 +2,21 @@ import { once } from 'node:events';
 import http, { type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
+import { KitTestApp } from '../../test/kit-test-app.js';
 
 const MANY = '/api/v1/things/many?count=200';
 
 describe('Compressed', () => {
-  let tiny: TinyApp;
+  let kit: KitTestApp;
   beforeAll(async () => {
-    tiny = await startTinyApp({ RATE_LIMITS_ENABLED: 'false' });
-    await tiny.app.listen(0);
+    kit = await KitTestApp.start({ RATE_LIMITS_ENABLED: 'false' });
+    await kit.app.listen(0);
   });
-  afterAll(() => tiny.close());
+  afterAll(() => kit.stop());
 
   /** Returns the bytes as they were sent. */
   async function get(path: string, encodings: string, headers: Record<string, string> = {}) {
-    const { port } = tiny.server.address() as AddressInfo;
+    const { port } = kit.server.address() as AddressInfo;
     const sent = http.get({ port, path, headers: { 'accept-encoding': encodings, ...headers } });
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const bytes = Buffer.concat(await response.toArray());

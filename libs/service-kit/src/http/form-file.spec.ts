@@ -2,20 +2,20 @@ import { once } from 'node:events';
 import { connect, type AddressInfo } from 'node:net';
 import request from 'supertest';
 import { eventually } from '@rmm/testing-services';
-import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
+import { KitTestApp } from '../../test/kit-test-app.js';
 
 describe('a file of a form', () => {
-  let tiny: TinyApp;
+  let kit: KitTestApp;
 
   beforeAll(async () => {
     const picture = { path: '/things/picture', limitBytes: 2_000, contentTypes: ['multipart/form-data'] };
-    tiny = await startTinyApp({}, { bodyLimits: [{ ...picture, read: 'stream' }] });
-    tiny.server.listen(0, '127.0.0.1');
-    await once(tiny.server, 'listening');
+    kit = await KitTestApp.start({}, { bodyLimits: [{ ...picture, read: 'stream' }] });
+    kit.server.listen(0, '127.0.0.1');
+    await once(kit.server, 'listening');
   });
-  afterAll(() => tiny.close());
+  afterAll(() => kit.stop());
 
-  const post = () => request(tiny.server).post('/api/v1/things/picture').set('X-Request-Id', 'form-1');
+  const post = () => request(kit.server).post('/api/v1/things/picture').set('X-Request-Id', 'form-1');
 
   it('reaches the handler as bytes, in the context of its request', async () => {
     const response = await post().attach('file', Buffer.from('hello'), 'a.txt');
@@ -47,16 +47,16 @@ describe('a file of a form', () => {
   });
 
   it('whose sender goes away is no fault of ours', async () => {
-    const { port } = tiny.server.address() as AddressInfo;
+    const { port } = kit.server.address() as AddressInfo;
     const socket = connect(port, '127.0.0.1');
     socket.write(
       'POST /api/v1/things/picture HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone-1\r\nContent-Length: 900\r\n' +
         'Content-Type: multipart/form-data; boundary=b\r\n\r\n--b\r\n' +
         'Content-Disposition: form-data; name="file"; filename="a"\r\n\r\nhalf',
     );
-    await once(tiny.server, 'request');
+    await once(kit.server, 'request');
     socket.destroy();
-    const ofIt = () => tiny.logged.filter(({ requestId }) => requestId === 'gone-1');
+    const ofIt = () => kit.logged.filter(({ requestId }) => requestId === 'gone-1');
     await eventually(async () => {
       expect(ofIt()).toContainEqual(expect.objectContaining({ level: 'debug', code: 'validation_failed' }));
     });

@@ -1,20 +1,20 @@
 import request from 'supertest';
 import { OpenApiDocuments } from '@rmm/openapi';
-import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
+import { KitTestApp } from '../../test/kit-test-app.js';
 
 describe('the OpenAPI document of a service', () => {
-  let tiny: TinyApp;
+  let kit: KitTestApp;
   beforeAll(async () => {
-    tiny = await startTinyApp({ RATE_LIMITS_ENABLED: 'false' });
-    tiny.app.get(OpenApiDocuments).describeOperations((operation, { controller, handler }) => {
+    kit = await KitTestApp.start({ RATE_LIMITS_ENABLED: 'false' });
+    kit.app.get(OpenApiDocuments).describeOperations((operation, { controller, handler }) => {
       operation['x-required-access'] = `${controller.name}.${handler.name}`;
       operation.security = [{ bearer: [] }];
     });
   });
-  afterAll(() => tiny.close());
+  afterAll(() => kit.stop());
 
   it('is served on its own port with required access, errors and security schemes', async () => {
-    const { body, status } = await request(tiny.server).get('/openapi.json');
+    const { body, status } = await request(kit.server).get('/openapi.json');
     expect(status).toBe(200);
     expect(body.openapi).toMatch(/^3\.1/);
     expect(body.servers).toEqual([{ url: 'https://api.fleet.example' }]);
@@ -32,7 +32,7 @@ describe('the OpenAPI document of a service', () => {
   });
 
   it('marks a deprecated operation', async () => {
-    const { body } = await request(tiny.server).get('/openapi.json');
+    const { body } = await request(kit.server).get('/openapi.json');
     const { get } = body.paths['/api/v1/things/old'];
     expect(get).toMatchObject({ deprecated: true, 'x-sunset': '2026-12-01' });
     expect(get.responses['200'].headers.Sunset).toMatchObject({ schema: { type: 'string' } });
@@ -44,19 +44,19 @@ describe('the OpenAPI document of a service', () => {
       ['/api/v1/things/old', 200],
       ['/api/v1/things/old?limit=none', 400],
     ] as const) {
-      const response = await request(tiny.server).get(path).expect(status);
+      const response = await request(kit.server).get(path).expect(status);
       expect(response.headers).toMatchObject({
         deprecation: '@1768435200',
         sunset: 'Tue, 01 Dec 2026 00:00:00 GMT',
         link: '</docs>; rel="deprecation"; type="text/html", </docs>; rel="sunset"; type="text/html"',
       });
     }
-    const current = await request(tiny.server).get('/api/v1/things').expect(200);
+    const current = await request(kit.server).get('/api/v1/things').expect(200);
     expect(current.headers).not.toHaveProperty('deprecation');
   });
 
   it('describes fields by the decorators that check them', async () => {
-    const { body } = await request(tiny.server).get('/openapi.json');
+    const { body } = await request(kit.server).get('/openapi.json');
     expect(body.components.schemas.ThingDto).toMatchObject({
       required: ['name'],
       properties: {

@@ -7,7 +7,7 @@ import request from 'supertest';
 import { UnauthenticatedError } from '@rmm/errors';
 import { RateLimit } from '@rmm/rate-limits';
 import { type Stores, startStores } from '@rmm/testing-services';
-import { configOf } from '../../test/tiny-app.js';
+import { configOf } from '../../test/kit-test-app.js';
 import { configureApp } from '../bootstrap/configure-app.js';
 import { HealthRegistry } from '../health/health-registry.service.js';
 import { ServiceKitModule } from '../service-kit.module.js';

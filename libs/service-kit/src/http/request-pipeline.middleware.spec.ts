@@ -2,16 +2,16 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import request from 'supertest';
 import { type Stores, startStores } from '@rmm/testing-services';
-import { startTinyApp, type TinyApp } from '../../test/tiny-app.js';
+import { KitTestApp } from '../../test/kit-test-app.js';
 import { HealthRegistry } from '../health/health-registry.service.js';
 
 describe('the request pipeline', () => {
   let stores: Stores;
-  let tiny: TinyApp;
+  let kit: KitTestApp;
 
   beforeAll(async () => {
     stores = await startStores();
-    tiny = await startTinyApp({
+    kit = await KitTestApp.start({
       REDIS_URL: stores.redisUrl,
       TRUSTED_PROXY_CIDRS: '127.0.0.0/8, ::1/128',
       GLOBAL_RATE_LIMIT_PER_MINUTE: '5',
@@ -21,14 +21,14 @@ describe('the request pipeline', () => {
   });
 
   afterAll(async () => {
-    await tiny.close();
+    await kit.stop();
     await stores.stop();
   });
 
   let clients = 0;
   /** Each test uses another address, since the global limit is low here. */
   const get = (path: string, address = `198.51.100.${++clients}`) =>
-    request(tiny.server).get(path).set('X-Forwarded-For', address);
+    request(kit.server).get(path).set('X-Forwarded-For', address);
 
   it('sets a request id on every response and takes over a valid one', async () => {
     const created = await get('/api/v1/things');
@@ -54,7 +54,7 @@ describe('the request pipeline', () => {
     ['0', '00'],
     ['1', '01'],
   ])('records a share of %s of the traces, whatever clients ask for', async (share, flags) => {
-    const traced = await startTinyApp({
+    const traced = await KitTestApp.start({
       REDIS_URL: stores.redisUrl,
       OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1',
       OTEL_TRACES_SAMPLER_ARG: share,
@@ -72,7 +72,7 @@ describe('the request pipeline', () => {
       const access = traced.logged.filter(({ msg }) => msg === 'request').map((line) => line.traceId);
       expect(access).toEqual([traceId, traceId, body.traceparent.slice(3, 35)]);
     } finally {
-      await traced.close();
+      await traced.stop();
     }
   });
 
@@ -108,7 +108,7 @@ describe('the request pipeline', () => {
   });
 
   it('responds to a preflight request', async () => {
-    const reply = await request(tiny.server).options('/api/v1/things').set({
+    const reply = await request(kit.server).options('/api/v1/things').set({
       Origin: 'https://app.fleet.example',
       'Access-Control-Request-Method': 'POST',
       'X-Forwarded-For': '203.0.113.5',
@@ -141,14 +141,14 @@ describe('the request pipeline', () => {
     const path = '/api/v1/devices/x/custom-fields';
     const address = `192.0.2.${++clients}`;
     for (let i = 0; i < 8; i++) {
-      const call = i % 2 === 0 ? get(path, address) : request(tiny.server).patch(path).set('X-Forwarded-For', address);
+      const call = i % 2 === 0 ? get(path, address) : request(kit.server).patch(path).set('X-Forwarded-For', address);
       if (i > 3) call.set('Authorization', 'Bearer x');
       expect((await call.set('X-API-Key', 'svc_x')).status).not.toBe(429);
     }
     expect((await get('/api/v1/things', address)).status).toBe(200);
     const counted = [
       (from: string) => get(path, from).set('Authorization', 'Bearer x'),
-      (from: string) => request(tiny.server).head(path).set({ 'X-Forwarded-For': from, 'X-API-Key': 'svc_x' }),
+      (from: string) => request(kit.server).head(path).set({ 'X-Forwarded-For': from, 'X-API-Key': 'svc_x' }),
       (from: string) => get('/api/v1/devices/x', from).set('X-API-Key', 'svc_x'),
       (from: string) => get(`${path}/more`, from).set('X-API-Key', 'svc_x'),
     ];
@@ -170,7 +170,7 @@ describe('the request pipeline', () => {
       'X-Request-Id',
       'line-1',
     );
-    const lines = tiny.logged.filter((line) => line.requestId === 'line-1' && line.msg === 'request');
+    const lines = kit.logged.filter((line) => line.requestId === 'line-1' && line.msg === 'request');
     expect(lines).toEqual([
       expect.objectContaining({
         level: 'info',
@@ -180,13 +180,13 @@ describe('the request pipeline', () => {
         ip: '203.0.113.9',
       }),
     ]);
-    expect(JSON.stringify(tiny.logged)).not.toContain('token=abc');
+    expect(JSON.stringify(kit.logged)).not.toContain('token=abc');
   });
 
   it('logs the code of an error and the caller that was authenticated', async () => {
     await get('/api/v1/things/42').set('X-Request-Id', 'line-2');
     await get('/api/v1/things/as-user').set('X-Request-Id', 'line-3');
-    const lineOf = (id: string) => tiny.logged.find((line) => line.requestId === id && line.msg === 'request');
+    const lineOf = (id: string) => kit.logged.find((line) => line.requestId === id && line.msg === 'request');
     expect(lineOf('line-2')).toMatchObject({ status: 404, code: 'not_found' });
     expect(lineOf('line-2')).not.toHaveProperty('actorId');
     expect(lineOf('line-3')).toMatchObject({ status: 200, userId: 'u-1', partnerId: 'p-1' });
@@ -194,11 +194,11 @@ describe('the request pipeline', () => {
   });
 
   it('logs the key that called, the sizes and the client program', async () => {
-    await request(tiny.server)
+    await request(kit.server)
       .post('/api/v1/things/as-key')
       .set({ 'X-Forwarded-For': '198.51.100.250', 'X-Request-Id': 'line-4', 'User-Agent': `spec/${'1'.repeat(300)}` })
       .send({ name: 'a' });
-    const line = tiny.logged.find(({ requestId, msg }) => requestId === 'line-4' && msg === 'request');
+    const line = kit.logged.find(({ requestId, msg }) => requestId === 'line-4' && msg === 'request');
     expect(line).toMatchObject({ actorType: 'api_key', actorId: 'k-1', orgId: 'o-1', requestBytes: 12 });
     expect(line).not.toHaveProperty('userId');
     expect(line?.userAgent).toHaveLength(200);
@@ -213,7 +213,7 @@ describe('the request pipeline', () => {
   });
 
   it('shows the build and the state of the dependencies', async () => {
-    const health = tiny.app.get(HealthRegistry);
+    const health = kit.app.get(HealthRegistry);
     const scrape = async () => (await get('/metrics')).text;
     const text = await scrape();
     expect(text).toContain(`rmm_build_info{version="1.2.3-spec",node="${process.version}",service="provisioning"} 1`);
@@ -239,7 +239,7 @@ describe('the request pipeline', () => {
   });
 
   it('is live, not ready and serves no route while it starts', async () => {
-    const health = tiny.app.get(HealthRegistry);
+    const health = kit.app.get(HealthRegistry);
     health.state = 'starting';
     expect((await get('/health/live')).status).toBe(200);
     const ready = await get('/health/ready');
@@ -259,8 +259,8 @@ describe('the request pipeline', () => {
       'request_headers_too_large',
     ],
   ])('responds %s, with the body of every error', async (_, head, status, code) => {
-    if (!tiny.server.listening) await new Promise<void>((resolve) => tiny.server.listen(0, resolve));
-    const { port } = tiny.server.address() as AddressInfo;
+    if (!kit.server.listening) await new Promise<void>((resolve) => kit.server.listen(0, resolve));
+    const { port } = kit.server.address() as AddressInfo;
     const reply = await new Promise<string>((resolve, reject) => {
       let text = '';
       const socket = connect(port, '127.0.0.1', () => socket.write(`${head}\r\n\r\n`));
@@ -278,23 +278,23 @@ describe('the request pipeline', () => {
 });
 
 describe('forced HTTPS', () => {
-  let tiny: TinyApp;
+  let kit: KitTestApp;
   beforeAll(async () => {
-    tiny = await startTinyApp({
+    kit = await KitTestApp.start({
       FORCE_HTTPS: 'true',
       TRUSTED_PROXY_CIDRS: '127.0.0.0/8, ::1/128',
       RATE_LIMITS_ENABLED: 'false',
     });
   });
-  afterAll(() => tiny.close());
+  afterAll(() => kit.stop());
 
   it('redirects plain HTTP to the public host, whatever the Host header', async () => {
-    const reply = await request(tiny.server).post('/api/v1/things?x=1').set('Host', 'evil.example').send({});
+    const reply = await request(kit.server).post('/api/v1/things?x=1').set('Host', 'evil.example').send({});
     expect([reply.status, reply.headers.location]).toEqual([308, 'https://api.fleet.example/api/v1/things?x=1']);
   });
 
   it('serves HTTPS and health without a redirect', async () => {
-    expect((await request(tiny.server).get('/api/v1/things').set('X-Forwarded-Proto', 'https')).status).toBe(200);
-    expect((await request(tiny.server).get('/health/live')).status).toBe(200);
+    expect((await request(kit.server).get('/api/v1/things').set('X-Forwarded-Proto', 'https')).status).toBe(200);
+    expect((await request(kit.server).get('/health/live')).status).toBe(200);
   });
 });

@@ -80,51 +80,53 @@ export const selected = (partnerId: string, orgIds: string[]) =>
 export const organization = (partnerId: string, orgId: string) =>
   as({ scope: 'organization', partnerId, orgId, orgAccess: 'all' });
 
-/** A migrated database with one device in each of three organizations, and both executors. */
-export interface Fleet {
-  stores: Stores;
-  database: TestDatabase<typeof SCHEMA>;
-  gate: TcpProxy;
-  databases: Databases;
-  tenants: TenantDatabase;
-  worker: WorkerDatabase;
-  /** Runs a statement as superuser. */
-  admin(sql: string, params?: unknown[]): Promise<Record<string, unknown>[]>;
-  stop(): Promise<void>;
-}
+/**
+ * A migrated database with one device in each of three organizations, and both executors. Both runtime logins go through
+ * the gate.
+ */
+export class PersistenceTestDatabase {
+  readonly tenants: TenantDatabase;
+  readonly worker: WorkerDatabase;
 
-/** Both runtime logins go through the gate. */
-export async function startFleet(
-  pools = { serviceMax: 3, workerMax: 2 },
-  timeouts?: PersistenceOptions['timeouts'],
-): Promise<Fleet> {
-  const stores = await startStores();
-  const database = await stores.createDatabase([SCHEMA]);
-  const gate = await stores.gate(database.adminUrl);
-  const options = { ...optionsFor(database, { pools }), timeouts };
-  options.config.databaseUrl = through(gate, options.config.databaseUrl);
-  options.config.workerDatabaseUrl = through(gate, options.config.workerDatabaseUrl);
-  const databases = await Databases.open(options);
-  const admin = (sql: string, params?: unknown[]) => query(database.adminUrl, sql, params);
-  await admin(
-    `insert into ${SCHEMA}.device (id, partner_id, org_id, name)
-     values (gen_random_uuid(), $1, $3, 'a1'), (gen_random_uuid(), $1, $4, 'a2'), (gen_random_uuid(), $2, $5, 'b1')`,
-    [partnerA, partnerB, orgA1, orgA2, orgB1],
-  );
-  return {
-    stores,
-    database,
-    gate,
-    databases,
-    tenants: new TenantDatabase(databases),
-    worker: new WorkerDatabase(databases),
-    admin,
-    stop: async () => {
-      await gate.open();
-      await databases.close();
-      await stores.stop();
-    },
-  };
+  private constructor(
+    readonly stores: Stores,
+    readonly database: TestDatabase<typeof SCHEMA>,
+    readonly gate: TcpProxy,
+    readonly databases: Databases,
+  ) {
+    this.tenants = new TenantDatabase(databases);
+    this.worker = new WorkerDatabase(databases);
+  }
+
+  static async start(
+    pools = { serviceMax: 3, workerMax: 2 },
+    timeouts?: PersistenceOptions['timeouts'],
+  ): Promise<PersistenceTestDatabase> {
+    const stores = await startStores();
+    const database = await stores.createDatabase([SCHEMA]);
+    const gate = await stores.gate(database.adminUrl);
+    const options = { ...optionsFor(database, { pools }), timeouts };
+    options.config.databaseUrl = through(gate, options.config.databaseUrl);
+    options.config.workerDatabaseUrl = through(gate, options.config.workerDatabaseUrl);
+    const started = new PersistenceTestDatabase(stores, database, gate, await Databases.open(options));
+    await started.admin(
+      `insert into ${SCHEMA}.device (id, partner_id, org_id, name)
+       values (gen_random_uuid(), $1, $3, 'a1'), (gen_random_uuid(), $1, $4, 'a2'), (gen_random_uuid(), $2, $5, 'b1')`,
+      [partnerA, partnerB, orgA1, orgA2, orgB1],
+    );
+    return started;
+  }
+
+  /** Runs a statement as superuser. */
+  admin(sql: string, params?: unknown[]): Promise<Record<string, unknown>[]> {
+    return query(this.database.adminUrl, sql, params);
+  }
+
+  async stop(): Promise<void> {
+    await this.gate.open();
+    await this.databases.close();
+    await this.stores.stop();
+  }
 }
 
 export function optionsFor(

@@ -180,40 +180,42 @@ export const slowRequests: (() => void)[] = [];
 export const configOf = (changes: Record<string, string> = {}): Readonly<FleetConfig> =>
   readConfig({ ...FLEET_ENVIRONMENT, ...changes }, (v) => readFleetConfig(v, 'provisioning'));
 
-export interface TinyApp {
-  app: NestExpressApplication;
-  server: Server;
-  /** Everything that was logged, as objects. */
-  logged: Record<string, unknown>[];
-  close(): Promise<void>;
-}
-
 /** A module for `startService`. */
-export function tinyModule(config: FleetConfig) {
+export function thingsModule(config: FleetConfig) {
   @Module({ imports: [ServiceKitModule.forRoot(config, 'provisioning')], controllers: [ThingsController] })
-  class TinyModule {}
-  return TinyModule;
+  class ThingsModule {}
+  return ThingsModule;
 }
 
 /** A service with one controller, listening nowhere: supertest takes its server. */
-export async function startTinyApp(
-  changes: Record<string, string> = {},
-  options: Partial<AppOptions> = {},
-): Promise<TinyApp> {
-  const config = configOf(changes);
-  const logged: Record<string, unknown>[] = [];
-  const logger = Logger.create({
-    service: 'provisioning',
-    level: 'trace',
-    sink: { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
-  });
-  const testing = await Test.createTestingModule({ imports: [tinyModule(config)] })
-    .overrideProvider(Logger)
-    .useValue(logger)
-    .compile();
-  const app = testing.createNestApplication<NestExpressApplication>({ bodyParser: false });
-  configureApp(app, { config, openApi: { title: 'Tiny', description: 'For specs' }, ...options });
-  await app.init();
-  app.get(HealthRegistry).state = 'ready';
-  return { app, server: app.getHttpServer(), logged, close: () => app.close() };
+export class KitTestApp {
+  private constructor(
+    readonly app: NestExpressApplication,
+    readonly server: Server,
+    /** Everything that was logged, as objects. */
+    readonly logged: Record<string, unknown>[],
+  ) {}
+
+  static async start(changes: Record<string, string> = {}, options: Partial<AppOptions> = {}): Promise<KitTestApp> {
+    const config = configOf(changes);
+    const logged: Record<string, unknown>[] = [];
+    const logger = Logger.create({
+      service: 'provisioning',
+      level: 'trace',
+      sink: { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) },
+    });
+    const testing = await Test.createTestingModule({ imports: [thingsModule(config)] })
+      .overrideProvider(Logger)
+      .useValue(logger)
+      .compile();
+    const app = testing.createNestApplication<NestExpressApplication>({ bodyParser: false });
+    configureApp(app, { config, openApi: { title: 'Tiny', description: 'For specs' }, ...options });
+    await app.init();
+    app.get(HealthRegistry).state = 'ready';
+    return new KitTestApp(app, app.getHttpServer(), logged);
+  }
+
+  stop(): Promise<void> {
+    return this.app.close();
+  }
 }

@@ -6,7 +6,7 @@ type Client = ReturnType<CredentialsTestApp['client']>;
 type Method = 'get' | 'post' | 'patch' | 'delete';
 
 /** Records every call; a call that fails is an error, since examples are calls that succeed. */
-export function recordedClient(client: Client, calls: RecordedCall[]): Client {
+export function recordCalls(client: Client, calls: RecordedCall[]): Client {
   const recorded = (method: Method) => async (path: string, request?: object | string) => {
     const { status, headers, body, text }: Response = await client[method](path, request ?? {});
     if (status >= 400) throw new Error(`${method} ${path}: ${status} ${text}`);

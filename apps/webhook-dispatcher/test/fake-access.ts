@@ -29,7 +29,7 @@ const READ_AND_WRITE: AccessSnapshot['permissions'] = ['organizations:read', 'or
 const encodePart = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 /** Replaces identity: its keys, access snapshots and heartbeat. Tokens are signed, and verified as in production. */
-export class FakeIdentity implements AccessSource, VerificationKeys {
+export class FakeAccess implements AccessSource, VerificationKeys {
   private readonly keys = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   private readonly users = new Map<string, TestUser>();
 
@@ -112,7 +112,7 @@ export class FakeIdentity implements AccessSource, VerificationKeys {
       { provide: VERIFICATION_KEYS, useValue: this },
       StartHeartbeat,
     ];
-    return { module: FakeIdentityModule, providers, exports: providers };
+    return { module: FakeAccessModule, providers, exports: providers };
   }
 }
 
@@ -127,4 +127,4 @@ class StartHeartbeat implements OnApplicationBootstrap {
 
 @Global()
 @Module({})
-class FakeIdentityModule {}
+class FakeAccessModule {}

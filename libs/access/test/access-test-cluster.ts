@@ -69,7 +69,7 @@ export interface ServiceParts {
 }
 
 /** Runs several services on one set of stores, each with its own schema and its NATS login of production. */
-export class AccessTestFleet {
+export class AccessTestCluster {
   private readonly apps: INestApplication[] = [];
 
   private constructor(
@@ -78,10 +78,10 @@ export class AccessTestFleet {
     readonly nats: TestNats,
   ) {}
 
-  static async start(): Promise<AccessTestFleet> {
+  static async start(): Promise<AccessTestCluster> {
     const stores = await startStores();
     const [database, nats] = await Promise.all([stores.createDatabase(SCHEMAS), stores.nats()]);
-    return new AccessTestFleet(stores, database, nats);
+    return new AccessTestCluster(stores, database, nats);
   }
 
   /** Starts one more service, or one more replica of it. */
