@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { ConflictError, UnavailableError } from '@rmm/errors';
 import { eventually, startStores, type Stores, type TcpProxy } from '@rmm/testing-services';
 import { HealthRegistry } from '../health/health-registry.service.js';
@@ -64,3 +66,57 @@ describe('RedisConnections', () => {
     await eventually(() => expect([redis.shared.status, duplicate.status]).toEqual(['end', 'end']));
   });
 });
+
+describe('RedisConnections to a cluster', () => {
+  let server: Server;
+  let state: 'ok' | 'fail';
+  let redis: RedisConnections;
+
+  beforeEach(async () => {
+    state = 'ok';
+    server = await startCluster(() => state);
+    const { port } = server.address() as AddressInfo;
+    const logger = Logger.create({ service: 'identity', level: 'info', sink: { write: () => undefined } });
+    const config = { redisUrl: `redis://127.0.0.1:${port}`, redisClusterNodes: [`redis://127.0.0.1:${port}`] };
+    redis = new RedisConnections(config, new HealthRegistry(), logger);
+  });
+  afterEach(async () => {
+    await redis.onApplicationShutdown();
+    server.close();
+  });
+
+  it('finishes connecting again while a shard has failed, for which workers of jobs wait', async () => {
+    const duplicate = redis.duplicate();
+    await once(duplicate, 'ready');
+    state = 'fail';
+    duplicate.disconnect();
+    await once(duplicate, 'end');
+    await duplicate.connect();
+    expect(duplicate.status).toBe('ready');
+  });
+});
+
+/** Starts a server that owns all slots of a cluster, and reports the state of that cluster. */
+async function startCluster(state: () => string): Promise<Server> {
+  const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`;
+  const server = createServer((socket) => {
+    const { port } = server.address() as AddressInfo;
+    const responses: Record<string, string> = {
+      'cluster slots': `*1\r\n*3\r\n:0\r\n:16383\r\n*2\r\n${bulk('127.0.0.1')}:${port}\r\n`,
+      'cluster info': bulk(`cluster_state:${state()}\r\n`),
+      info: bulk('redis_version:7.0.0\r\n'),
+    };
+    socket.on('error', () => undefined);
+    socket.on('data', (data) => {
+      for (const command of data
+        .toString()
+        .split(/\*\d+\r\n/)
+        .slice(1)) {
+        const words = command.split('\r\n').filter((_, i) => i % 2 === 1);
+        socket.write(responses[words.join(' ').toLowerCase()] ?? '+OK\r\n');
+      }
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return server;
+}

@@ -110,6 +110,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
       enableOfflineQueue,
       clusterRetryStrategy: reconnectDelay,
       maxRedirections: MAX_REDIRECTIONS,
+      enableReadyCheck: false, // a failed check leaves `connect()` pending for ever (ioredis 5.11), for which BullMQ waits
       dnsLookup: (address, found) => found(null, address), // certificates are for names
       redisOptions: { ...options, ...login, ...(protocol === 'rediss:' && { tls: {} }) },
     });
