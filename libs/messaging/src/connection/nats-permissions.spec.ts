@@ -1,6 +1,14 @@
 import { AckPolicy, connect, Events, type NatsConnection } from 'nats';
 import * as contracts from '@rmm/contracts';
-import { DURABLES, SERVICES, STREAMS, type RpcContract, type ServiceName, type StreamKind } from '@rmm/contracts';
+import {
+  DURABLES,
+  SERVICES,
+  STREAMS,
+  type BroadcastMap,
+  type RpcContract,
+  type ServiceName,
+  type StreamKind,
+} from '@rmm/contracts';
 import { eventually, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { DurableConsumer } from '../consume/durable-consumer.js';
 import { StoredMessages, textOf } from '../consume/stored-messages.js';
@@ -98,6 +106,20 @@ const CALLS: Record<ServiceName, string[]> = {
     ERASURE,
     ...DIRECTORY,
   ),
+};
+
+/** The services that each broadcast is for. */
+const BROADCASTS: Record<keyof BroadcastMap, readonly ServiceName[]> = {
+  'access.changed': SERVICES,
+  'access.heartbeat': SERVICES,
+  'access.keys-withdrawn': SERVICES,
+  'credential.changed': SERVICES,
+  'credential.heartbeat': SERVICES,
+  'organization.heartbeat': SERVICES,
+  'agent.changed': ['provisioning'],
+  'webhook.changed': ['webhook-dispatcher'],
+  'webhook.due': ['webhook-dispatcher'],
+  'webhook.partitions': ['webhook-dispatcher'],
 };
 
 describe('NATS permissions', () => {
@@ -214,8 +236,7 @@ describe('NATS permissions', () => {
   it.each<Attempt>([
     ['identity', 'rmm.rpc.identity.access.resolve'],
     ['provisioning', 'rmm.rpc.provisioning.export.sites'],
-    ['credentials', 'rmm.broadcast.access.*'],
-    ['partner-gateway', 'rmm.broadcast.credential.changed'],
+    ['webhook-dispatcher', 'rmm.rpc.webhook-dispatcher.mcp.list-alerts'],
   ])('allows %s to subscribe to %s', async (login, subject) => {
     expect(await isForbidden(login, 'subscription', subject)).toBe(false);
   });
@@ -227,11 +248,24 @@ describe('NATS permissions', () => {
     ['partner-gateway', '_INBOX.>'],
     ['partner-gateway', 'rmm.internal.>'],
     ['identity', '_INBOX.credentials.>'],
+    ['partner-gateway', 'rmm.broadcast.>'],
+    ['credentials', 'rmm.broadcast.access.*'],
     ['identity', '$JS.>'],
     ['identity', '>'],
   ])('forbids %s to subscribe to %s', async (login, subject) => {
     expect(await isForbidden(login, 'subscription', subject)).toBe(true);
   });
+
+  it.each(Object.entries(BROADCASTS))(
+    'allows to subscribe to the broadcast %s only who acts on it',
+    async (topic, readers) => {
+      const allowed: string[] = [];
+      for (const login of SERVICES) {
+        if (!(await isForbidden(login, 'subscription', `rmm.broadcast.${topic}`))) allowed.push(login);
+      }
+      expect(sorted(...allowed)).toEqual(sorted(...readers));
+    },
+  );
 
   it.each(SERVICES)('allows %s to read how much storage all streams use', async (login) => {
     await expect(readStorageUse((await linkFor(login)).connection)).resolves.toBe(0);
