@@ -5,8 +5,8 @@ import { PartnersModule } from '../partners/partners.module.js';
 import { PasswordsModule } from '../passwords/passwords.module.js';
 import { SessionsModule } from '../sessions/sessions.module.js';
 import { UsersModule } from '../users/users.module.js';
+import { DeleteExpiredRegistrationsJob } from './delete-expired-registrations.job.js';
 import { EmailVerificationService } from './email-verification.service.js';
-import { RegistrationCleanupJob } from './registration-cleanup.job.js';
 import { RegistrationCompletionService } from './registration-completion.service.js';
 import { RegistrationEnabledMiddleware } from './registration-enabled.middleware.js';
 import { RegistrationController } from './registration.controller.js';
@@ -19,7 +19,7 @@ import { RegistrationsService } from './registrations.service.js';
   controllers: [RegistrationController],
   providers: [
     EmailVerificationService,
-    RegistrationCleanupJob,
+    DeleteExpiredRegistrationsJob,
     RegistrationCompletionService,
     RegistrationsRepository,
     RegistrationsService,

@@ -22,9 +22,9 @@ import { MailDisabledSyncsJob } from './sync/mail-disabled-syncs.job.js';
 import { PsaSyncFailuresService } from './sync/psa-sync-failures.service.js';
 import { PsaSyncSettingsService } from './sync/psa-sync-settings.service.js';
 import { PsaSyncController } from './sync/psa-sync.controller.js';
-import { PsaSyncJob } from './sync/psa-sync.job.js';
 import { PsaSyncService } from './sync/psa-sync.service.js';
 import { PsaSyncsRepository } from './sync/psa-syncs.repository.js';
+import { SyncPsaJob } from './sync/sync-psa.job.js';
 
 /** Several previews of one PSA may run; each sends one request at a time. */
 const CONNECTIONS_PER_ORIGIN = 4;
@@ -47,7 +47,7 @@ const CONNECTIONS_PER_ORIGIN = 4;
     PsaSyncSettingsService,
     PsaSyncService,
     PsaSyncFailuresService,
-    PsaSyncJob,
+    SyncPsaJob,
     MailDisabledSyncsJob,
     PsaSyncsRepository,
     PsaProposalsService,

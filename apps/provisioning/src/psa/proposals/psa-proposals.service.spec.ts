@@ -3,7 +3,7 @@ import { FakePsa, type FakeCompany } from '@rmm/testing';
 import type { FakeUser } from '@rmm/testing/fake-identity';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../../test/provisioning-test-app.js';
-import { PsaSyncJob } from '../sync/psa-sync.job.js';
+import { SyncPsaJob } from '../sync/sync-psa.job.js';
 
 describe('/psa/connections/:id/proposals and /sync', () => {
   let testApp: ProvisioningTestApp;
@@ -33,7 +33,7 @@ describe('/psa/connections/:id/proposals and /sync', () => {
     const { client, path } = connection;
     await client.put(`${path}/sync`, { enabled: true }).expect(200);
     await eventually(async () => {
-      await testApp.app.get(PsaSyncJob, { strict: false }).run();
+      await testApp.app.get(SyncPsaJob, { strict: false }).run();
       const { lastResult } = (await client.get(`${path}/sync`).expect(200)).body;
       if (lastResult === null) throw new Error('not run');
     });

@@ -3,7 +3,7 @@ import { companiesOf, FakePsa, type FakeCompany } from '@rmm/testing';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../../test/provisioning-test-app.js';
 import { PSA_SYNC_LIMITS } from '../psa-limits.js';
-import { PsaSyncJob } from './psa-sync.job.js';
+import { SyncPsaJob } from './sync-psa.job.js';
 
 interface Proposal {
   id: string;
@@ -38,7 +38,7 @@ describe('PsaSyncService', () => {
 
   /** Returns the job of a replica, whose runs the spec starts from now on. */
   function takeJob(app: INestApplication): () => Promise<void> {
-    const job = app.get(PsaSyncJob, { strict: false });
+    const job = app.get(SyncPsaJob, { strict: false });
     const run = job.run.bind(job);
     job.run = () => Promise.resolve();
     return run;

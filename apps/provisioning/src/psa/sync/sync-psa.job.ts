@@ -14,7 +14,7 @@ const CONCURRENCY = 4;
  * process that stops hands its runs back.
  */
 @Injectable()
-export class PsaSyncJob implements OnModuleDestroy {
+export class SyncPsaJob implements OnModuleDestroy {
   private readonly stopping = new AbortController();
 
   constructor(

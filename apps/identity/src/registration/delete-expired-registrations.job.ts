@@ -5,7 +5,7 @@ import { RegistrationsRepository } from './registrations.repository.js';
 
 /** Deletes registrations that were not confirmed in time. Replicas may run it at the same time. */
 @Injectable()
-export class RegistrationCleanupJob {
+export class DeleteExpiredRegistrationsJob {
   constructor(
     private readonly worker: WorkerDatabase,
     private readonly registrations: RegistrationsRepository,

@@ -3,22 +3,22 @@ import { ListingInterrupted } from '../psa-http.js';
 import { PsaFailed } from '../psa.errors.js';
 import type { PsaSyncFailuresService } from './psa-sync-failures.service.js';
 import { PsaSyncLeaseLost } from './psa-sync.errors.js';
-import { PsaSyncJob } from './psa-sync.job.js';
 import type { PsaSyncService } from './psa-sync.service.js';
 import type { PsaSyncClaim, PsaSyncsRepository } from './psa-syncs.repository.js';
+import { SyncPsaJob } from './sync-psa.job.js';
 
-describe('PsaSyncJob', () => {
+describe('SyncPsaJob', () => {
   const release = jest.fn();
   const record = jest.fn();
   const warn = jest.fn();
   let due: PsaSyncClaim[];
   let sync: (claim: PsaSyncClaim, signal: AbortSignal) => Promise<void>;
-  let job: PsaSyncJob;
+  let job: SyncPsaJob;
 
   beforeEach(() => {
     jest.resetAllMocks();
     due = Array.from({ length: 10 }, (_, n) => ({ connectionId: `c-${n}` }) as PsaSyncClaim);
-    job = new PsaSyncJob(
+    job = new SyncPsaJob(
       { claim: () => Promise.resolve(due.shift() ?? null), release } as unknown as PsaSyncsRepository,
       { run: (...run: Parameters<typeof sync>) => sync(...run) } as unknown as PsaSyncService,
       { record } as unknown as PsaSyncFailuresService,
