@@ -52,16 +52,20 @@ export const deliveriesOf = (
 
 /** Reads a metric without labels of its own of one process. @throws Error when the process has none of that name */
 export async function readMetric(port: number | undefined, name: string): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
-  const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1];
+  const [value] = await listMetric(port, name);
   if (value === undefined) throw new Error(`no metric ${name} on port ${port}`);
-  return Number(value);
+  return value;
 }
 
 /** Adds up a metric over its labels and the replicas of a service; 0 while none has it. */
 export async function sumMetric({ services }: FleetHandle, service: string, name: string): Promise<number> {
   const replicas = services.find((each) => each.name === service)?.instances ?? [];
-  const pages = replicas.map(async ({ port }) => (await fetch(`http://127.0.0.1:${port}/metrics`)).text());
-  const lines = (await Promise.all(pages)).join('\n').matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'));
-  return [...lines].reduce((sum, [, value]) => sum + Number(value), 0);
+  const values = await Promise.all(replicas.map(({ port }) => listMetric(port, name)));
+  return values.flat().reduce((sum, value) => sum + value, 0);
+}
+
+/** Lists the values of a metric of one process, one for each set of labels. */
+async function listMetric(port: number | undefined, name: string): Promise<number[]> {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  return [...text.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'gm'))].map(([, value]) => Number(value));
 }
