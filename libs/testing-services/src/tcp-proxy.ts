@@ -8,7 +8,9 @@ export interface TcpProxy {
   shut(): Promise<void>;
   /** The server hangs: connections stay, nothing passes. */
   stall(): void;
-  /** Everything passes again. */
+  /** The server was replaced without closing its connections: those that are open hang, new ones pass. */
+  replace(): void;
+  /** Everything passes again, except what `replace` left. */
   open(): Promise<void>;
   /** Counts round trips: a client sends for the first time, or after a reply. */
   roundTrips(): number;
@@ -18,6 +20,7 @@ export interface TcpProxy {
 export async function openTcpProxy(target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target);
   const pairs = new Set<[Socket, Socket]>();
+  const left = new Set<Socket>();
   let stalled = false;
   let trips = 0;
 
@@ -29,11 +32,11 @@ export async function openTcpProxy(target: string): Promise<TcpProxy> {
     client.on('data', (chunk) => {
       if (hasReplied) trips++;
       hasReplied = false;
-      if (!stalled) upstream.write(chunk);
+      if (!stalled && !left.has(client)) upstream.write(chunk);
     });
     upstream.on('data', (chunk) => {
       hasReplied = true;
-      if (!stalled) client.write(chunk);
+      if (!stalled && !left.has(client)) client.write(chunk);
     });
     for (const [from, to] of [pair, [upstream, client] as const]) {
       from.on('error', () => to.destroy());
@@ -57,6 +60,7 @@ export async function openTcpProxy(target: string): Promise<TcpProxy> {
     url: url.href,
     shut,
     stall: () => void (stalled = true),
+    replace: () => pairs.forEach(([client]) => left.add(client)),
     open: async () => {
       stalled = false;
       if (!server.listening) await listen(ownPort);

@@ -9,6 +9,8 @@ import { OwnFleet } from './own-fleet.js';
 jest.setTimeout(900_000);
 
 const SHARDS = ['redis', 'redis-2', 'redis-3'] as const;
+/** A replica that has taken over a shard once the servers of `SHARDS` were killed. */
+const PROMOTED = 'redis-4';
 /** Enough for windows on each shard. */
 const KEYS = 12;
 const LIMIT = 100_000;
@@ -55,13 +57,19 @@ describe('a fleet on a Redis cluster of three shards', () => {
       { timeoutMs: 180_000, everyMs: 500 },
     );
 
-  it('loses no mail and no use of a key while the servers of its shards hang and are killed', async () => {
+  /** Creates an organization with a device, whose custom fields its keys read. */
+  const createTenant = async () => {
     const { client } = await partnerWithMfa(fleet.handle);
     const { orgId } = await createOrganization(client);
     const fields = `/devices/${await enrollDevice(fleet.handle, client, orgId)}/custom-fields`;
     const { data: roles } = must(await client.get('/users/roles?limit=100'), 200);
     const [{ id: roleId }] = roles as { id: string }[];
-    const mailbox = new MailboxClient(fleet.handle.mailboxUrl);
+    const invite = (email: string) => client.post('/users/invite', { email, name: 'Robin User', roleId });
+    return { client, orgId, fields, invite, mailbox: new MailboxClient(fleet.handle.mailboxUrl) };
+  };
+
+  it('loses no mail and no use of a key while the servers of its shards hang and are killed', async () => {
+    const { client, orgId, fields, invite, mailbox } = await createTenant();
     const isOver = new AbortController();
     const invitations = { sent: [] as string[], refused: [] as number[] };
     const loads: Promise<KeyLoad>[] = [];
@@ -72,7 +80,7 @@ describe('a fleet on a Redis cluster of three shards', () => {
     const inviting = (async () => {
       while (!isOver.signal.aborted) {
         const email = `user-${randomUUID()}@users.test`;
-        const { status } = await client.post('/users/invite', { email, name: 'Robin User', roleId });
+        const { status } = await invite(email);
         if (status === 201) invitations.sent.push(email);
         else invitations.refused.push(status);
         await sleep(INVITE_PAUSE_MS);
@@ -112,6 +120,27 @@ describe('a fleet on a Redis cluster of three shards', () => {
     for (const { id, accepted } of keys) {
       const usage = async () => must(await client.get(`/api-keys/${id}`), 200).usageCount as number;
       await eventually(async () => expect(await usage()).toBe(accepted), { timeoutMs: 180_000, everyMs: 500 });
+    }
+  });
+
+  it('accepts keys and sends mails again while the server of a shard keeps its connections and hangs', async () => {
+    const { client, orgId, fields, invite, mailbox } = await createTenant();
+    const keys = await Promise.all(
+      Array.from({ length: KEYS }, () => createApiKey(client, orgId, { name: 'Hang', rateLimit: LIMIT })),
+    );
+    await untilWhole();
+    await fleet.signalStore(PROMOTED, 'SIGSTOP');
+    try {
+      const within = { timeoutMs: 60_000, everyMs: 200 };
+      await eventually(async () => expect(String(await redis.cluster('NODES'))).toContain(' master,fail '), within);
+      for (const { key } of keys) {
+        await eventually(async () => must(await machine(fleet.handle, key).get(fields), 200), within);
+      }
+      const email = `user-${randomUUID()}@users.test`;
+      must(await invite(email), 201);
+      await eventually(async () => expect(await mailbox.messages(email)).toHaveLength(1), within);
+    } finally {
+      await fleet.signalStore(PROMOTED, 'SIGCONT');
     }
   });
 });

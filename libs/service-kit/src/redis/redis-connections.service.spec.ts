@@ -59,6 +59,20 @@ describe('RedisConnections', () => {
     expect(await waiting).toBe('PONG');
   });
 
+  it('connects again to a server that was replaced without closing the connection', async () => {
+    proxy.replace();
+    await expect(redis.use((shared) => shared.get('a'))).rejects.toBeInstanceOf(UnavailableError);
+    await eventually(() => redis.use((shared) => shared.set('a', '1')), { timeoutMs: 30_000 });
+    expect(logged.join()).toContain('Redis does not respond; connecting again');
+  });
+
+  it('sends a command of a duplicate again to a server that was replaced without closing the connection', async () => {
+    const duplicate = redis.duplicate();
+    await duplicate.ping();
+    proxy.replace();
+    expect(await duplicate.ping()).toBe('PONG');
+  });
+
   it('closes every connection at shutdown', async () => {
     const duplicate = redis.duplicate();
     await duplicate.ping();

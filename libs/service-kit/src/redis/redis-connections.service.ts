@@ -11,16 +11,29 @@ import { FLEET_CONFIG } from '../tokens.js';
 const COMMAND_TIMEOUT_MS = 2_000;
 const CONNECT_TIMEOUT_MS = 2_000;
 const DISCONNECT_TIMEOUT_MS = 100;
+/** Pause between two checks of the shared connection, in milliseconds. */
+const CHECK_INTERVAL_MS = 2_000;
+/** Failed checks after which the shared connection is opened again. */
+const MAX_FAILED_CHECKS = 2;
+/** A duplicate without a response for this time is opened again. BullMQ's blocking commands take 10 s at most. */
+const SILENCE_TIMEOUT_MS = 15_000;
+/** A server that was replaced is noticed after this time, also when its connections stay open; in milliseconds. */
+const CLUSTER_REFRESH_MS = 5_000;
 /** Attempts of a command in a cluster, 100 ms apart: within the time of one command. */
 const MAX_REDIRECTIONS = 10;
 
 /** A connection to one server, or one to each server of a cluster. */
 export type RedisClient = Redis | Cluster;
 
-/** The Redis connections of this process: a shared one that fails fast, and duplicates for blocking commands. */
+/**
+ * The Redis connections of this process: a shared one that fails fast, and duplicates for blocking commands. A server that is
+ * replaced may leave connections open that never respond, so each connection without responses is opened again.
+ */
 @Injectable()
 export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   private sharedConnection?: RedisClient;
+  private checks?: NodeJS.Timeout;
+  private failedChecks = 0;
   private readonly opened = new Set<RedisClient>();
 
   constructor(
@@ -45,11 +58,12 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
 
   /** Opens a connection that waits for Redis, as BullMQ's workers and blocking commands need it. */
   duplicate(options: RedisOptions = {}): RedisClient {
-    return this.open({ maxRetriesPerRequest: null, ...options });
+    return this.open({ maxRetriesPerRequest: null, socketTimeout: SILENCE_TIMEOUT_MS, ...options });
   }
 
   /** Waits a moment for the shared connection, so that the first request finds it; a start does not fail by it. */
   async onModuleInit(): Promise<void> {
+    this.checks = setInterval(() => void this.checkShared(), CHECK_INTERVAL_MS).unref();
     if (this.shared.status === 'ready') return;
     await once(this.shared, 'ready', { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) }).catch(() => undefined);
   }
@@ -68,12 +82,27 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.checks);
     const quit = async (redis: RedisClient) => {
       if (redis.status === 'ready') await redis.quit().catch(() => undefined);
       redis.disconnect();
     };
     await Promise.all([...this.opened].map(quit));
     this.opened.clear();
+  }
+
+  private async checkShared(): Promise<void> {
+    const { shared } = this;
+    if (shared.status !== 'ready') return;
+    try {
+      await shared.ping();
+      this.failedChecks = 0;
+    } catch (err) {
+      if (++this.failedChecks < MAX_FAILED_CHECKS) return;
+      this.failedChecks = 0;
+      this.logger.warn({ err }, 'Redis does not respond; connecting again');
+      shared.disconnect(true);
+    }
   }
 
   private open(options: RedisOptions): RedisClient {
@@ -110,6 +139,7 @@ export class RedisConnections implements OnModuleInit, OnApplicationShutdown {
       enableOfflineQueue,
       clusterRetryStrategy: reconnectDelay,
       maxRedirections: MAX_REDIRECTIONS,
+      slotsRefreshInterval: CLUSTER_REFRESH_MS,
       enableReadyCheck: false, // a failed check leaves `connect()` pending for ever (ioredis 5.11), for which BullMQ waits
       dnsLookup: (address, found) => found(null, address), // certificates are for names
       redisOptions: { ...options, ...login, ...(protocol === 'rediss:' && { tls: {} }) },
