@@ -96,6 +96,25 @@ describe('database outage', () => {
     expect(await eventually(read)).toHaveLength(2);
   });
 
+  it('recovers from a server that was replaced without closing its connections', async () => {
+    await Promise.all([read(), read(), read()]);
+    fleet.gate.replace();
+    await expect(read()).rejects.toThrow(DatabaseConnectionLost);
+    expect(await eventually(read, { timeoutMs: 30_000 })).toHaveLength(2);
+  });
+
+  it('closes a session whose server was replaced without closing it', async () => {
+    const session = await fleet.worker.openSession('spec');
+    await session.query('select 1');
+    fleet.gate.replace();
+    await expect(session.query('select 1')).rejects.toThrow(DatabaseConnectionLost);
+    expect(session.isLost).toBe(true);
+    await session.close();
+    const next = await fleet.worker.openSession('spec');
+    expect(await next.query('select 1 AS one')).toEqual([{ one: 1 }]);
+    await next.close();
+  });
+
   it('sets time limits for statements, locks and idle transactions', async () => {
     const settings = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
     const sql = 'select name, setting::int as ms from pg_settings where name = any ($1) order by name';
