@@ -1,5 +1,6 @@
 import type { UserCaller } from '@rmm/access';
 import type { TenantDatabase } from '@rmm/persistence';
+import { NO_STORED_ORGANIZATIONS } from '../../../test/no-stored-organizations.js';
 import type { ContactImportService } from '../../contacts/import/contact-import.service.js';
 import type { PlannedGroup } from '../../import/import-plan.policy.js';
 import type { ImportService } from '../../import/import.service.js';
@@ -50,7 +51,7 @@ describe('AnnotateRowsService', () => {
       tenants,
       runs,
       rows,
-      new FileRowsService(),
+      new FileRowsService(NO_STORED_ORGANIZATIONS),
       { planRows: plan(() => groups) } as unknown as ImportService,
       { planRows: plan(() => contacts) } as unknown as ContactImportService,
     );

@@ -49,7 +49,7 @@ export class AnnotateRowsService {
     let invalid = 0;
     for (let after = -1; ;) {
       const { rows } = await this.rows.listInOrder(caller, scope, { after, limit: ROWS_PER_CHUNK });
-      const states = await this.fileRows.readStates(run, rows, positions);
+      const states = await this.fileRows.readStates(caller, run, rows, positions);
       invalid += states.filter(({ annotation }) => annotation !== null).length;
       await this.tenants.transaction(caller, async (tx) => {
         await this.rows.reposition(tx, scope, states);

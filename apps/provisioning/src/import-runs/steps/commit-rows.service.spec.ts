@@ -1,6 +1,7 @@
 import type { UserCaller } from '@rmm/access';
 import type { AuditTrail } from '@rmm/messaging';
 import type { TenantDatabase } from '@rmm/persistence';
+import { NO_STORED_ORGANIZATIONS } from '../../../test/no-stored-organizations.js';
 import { contactsLock } from '../../contacts/contacts.service.js';
 import type { ContactImportService } from '../../contacts/import/contact-import.service.js';
 import type { ImportService } from '../../import/import.service.js';
@@ -52,7 +53,15 @@ describe('CommitRowsService', () => {
         Promise.resolve(void audited.push([action, details])),
     } as unknown as AuditTrail;
     const contacts = { writeRows } as unknown as ContactImportService;
-    service = new CommitRowsService(tenants, runs, rows, new FileRowsService(), organizations, contacts, audit);
+    service = new CommitRowsService(
+      tenants,
+      runs,
+      rows,
+      new FileRowsService(NO_STORED_ORGANIZATIONS),
+      organizations,
+      contacts,
+      audit,
+    );
   });
 
   const stage = (...rows: Partial<StagedRow>[]) => {
