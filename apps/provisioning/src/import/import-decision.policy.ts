@@ -13,6 +13,9 @@ import type { ImportState, KnownOrganization } from './import-state.types.js';
 
 export type ImportMode = 'skip' | 'update';
 
+/** The reason of a match that a second link in one system would merge with another customer. */
+export const ALREADY_LINKED = 'The organization is already linked in this system';
+
 /** The decision on one group: the rows to write and the items of the response. */
 export interface GroupDecision {
   group: PlannedGroup;
@@ -100,7 +103,7 @@ class Decider {
       return refuseGroup(group, 'name-match-unconfirmed', text);
     }
     if (this.isLinkedElsewhere(group)) {
-      return refuseGroup(group, 'match-already-linked', 'The organization is already linked in this system');
+      return refuseGroup(group, 'match-already-linked', ALREADY_LINKED);
     }
     if (this.mode === 'update') return this.update(group, false);
     const writes = this.changes.link(matchOf(group), group.link);
@@ -113,7 +116,7 @@ class Decider {
       return refuseGroup(group, 'soft-deleted-unconfirmed', text);
     }
     if (group.matchedBy === 'name' && this.isLinkedElsewhere(group)) {
-      return refuseGroup(group, 'match-already-linked', 'The organization is already linked in this system');
+      return refuseGroup(group, 'match-already-linked', ALREADY_LINKED);
     }
     if (!this.changes.isReactivated(matchOf(group)) && !this.useCap()) return refuseOverCap(group);
     return this.update(group, true);

@@ -14,7 +14,7 @@ export interface PlannedGroup {
   annotation: Annotation;
   match: KnownOrganization | null;
   matchedBy: 'link' | 'name' | null;
-  /** True when the match has another link in the same system: a second one would merge two customers. */
+  /** True when the match has another link in the same system, or gets it by an earlier group: one more would merge two customers. */
   matchLinkedToSystem: boolean;
   /** The slug of the match, or of the new organization; null for a conflict. */
   slug: string | null;
@@ -35,6 +35,7 @@ export async function planImport(rows: readonly ImportRow[], state: ImportState)
   const known = new OrganizationIndex(state);
   const groups = await mapYielding(groupRows(rows), (group) => annotate(group, known));
   refuseAmbiguousNames(groups);
+  markSecondLinks(groups);
   await proposeSlugs(groups, state);
   return groups;
 }
@@ -126,6 +127,17 @@ function refuseAmbiguousNames(groups: PlannedGroup[]): void {
     const reason = `rows ${rowNumbers(other.rows)} create an organization of this name with an external id`;
     groups[index] = conflict(group, reason);
   });
+}
+
+/** Marks matches by name that would get another link in a system in which an earlier group links them. */
+function markSecondLinks(groups: readonly PlannedGroup[]): void {
+  const linked = new Set<string>();
+  for (const group of groups) {
+    if (group.matchedBy !== 'name' || !group.match || !group.link || group.matchLinkedToSystem) continue;
+    const key = linkKey(group.link.system, group.match.id);
+    group.matchLinkedToSystem = linked.has(key);
+    linked.add(key);
+  }
 }
 
 function proposeSlugs(groups: readonly PlannedGroup[], state: ImportState): Promise<void> {

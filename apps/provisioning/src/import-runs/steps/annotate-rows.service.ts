@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { TenantDatabase } from '@rmm/persistence';
 import { ContactImportService } from '../../contacts/import/contact-import.service.js';
+import { ALREADY_LINKED } from '../../import/import-decision.policy.js';
 import { ImportService } from '../../import/import.service.js';
 import { FileRowsService } from '../file-rows.service.js';
 import { ImportRunRowsRepository, type AnnotatedRow, type StagedRow } from '../import-run-rows.repository.js';
@@ -82,14 +83,14 @@ export class AnnotateRowsService {
     }
     const rows = await this.fileRows.readOrganizations(run, chunk);
     const groups = await this.organizations.planRows(caller, { partnerId, connectionId }, rows);
-    return groups.flatMap(({ rows: ofGroup, annotation, match, conflictReason }) =>
+    return groups.flatMap(({ rows: ofGroup, annotation, match, matchLinkedToSystem, conflictReason }) =>
       ofGroup.map(({ index }) => ({
         index,
         annotation,
         orgId: match?.id ?? null,
         matchId: match?.id ?? null,
         matchName: match?.name ?? null,
-        reason: conflictReason,
+        reason: matchLinkedToSystem ? ALREADY_LINKED : conflictReason,
       })),
     );
   }
