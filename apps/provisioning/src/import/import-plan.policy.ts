@@ -19,6 +19,8 @@ export interface PlannedGroup {
   /** The slug of the match, or of the new organization; null for a conflict. */
   slug: string | null;
   conflictReason: string | null;
+  /** The column to blame for the conflict. */
+  conflictField: string | null;
 }
 
 /** Returns one key for a pair of system and external id. */
@@ -89,20 +91,23 @@ function annotate(rows: ImportRow[], known: OrganizationIndex): PlannedGroup {
     matchLinkedToSystem: false,
     slug: null,
     conflictReason: null,
+    conflictField: null,
   };
   if (rows.some((row) => row.nameKey !== key)) {
-    return conflict(group, `rows ${rowNumbers(rows)} give one external id to organizations of different names`);
+    const reason = `rows ${rowNumbers(rows)} give one external id to organizations of different names`;
+    return conflict(group, reason, 'externalId');
   }
   const linked = link && known.findByLink(link.system, link.externalId);
   if (linked) return matched(group, linked, 'link');
   const live = known.listByName(key, false);
-  if (live.length > 1) return conflict(group, `${live.length} organizations have this name`);
+  if (live.length > 1) return conflict(group, `${live.length} organizations have this name`, 'organization');
   const match = live[0] ?? known.listByName(key, true)[0];
   return match ? matched(group, match, 'name') : group;
 }
 
-function conflict(group: PlannedGroup, reason: string): PlannedGroup {
-  return { ...group, annotation: 'conflict', match: null, matchedBy: null, slug: null, conflictReason: reason };
+function conflict(group: PlannedGroup, conflictReason: string, conflictField: string): PlannedGroup {
+  const unmatched = { match: null, matchedBy: null, slug: null } as const;
+  return { ...group, ...unmatched, annotation: 'conflict', conflictReason, conflictField };
 }
 
 function matched(group: PlannedGroup, match: KnownOrganization, matchedBy: 'link' | 'name'): PlannedGroup {
@@ -125,7 +130,7 @@ function refuseAmbiguousNames(groups: PlannedGroup[]): void {
     const other = identified.get(group.nameKey);
     if (!other) return;
     const reason = `rows ${rowNumbers(other.rows)} create an organization of this name with an external id`;
-    groups[index] = conflict(group, reason);
+    groups[index] = conflict(group, reason, 'organization');
   });
 }
 
