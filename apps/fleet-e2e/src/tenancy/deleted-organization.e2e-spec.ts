@@ -9,7 +9,10 @@ import {
   signInAdmin,
 } from '@rmm/testing';
 import { createApiKey, machine } from '../credentials/machines.js';
+import { EventPublisher } from '../outages/event-publisher.js';
 import { enrollmentKey, must } from '../steps.js';
+import { BehavingReceiver } from '../webhooks/behaving-receiver.js';
+import { eventsFor, WebhookTenants } from '../webhooks/webhook-tenants.js';
 import { listAcceptedAfter, query, untilAllAccepted, withBaseUrl, type TenantCall } from './tenant-state.js';
 
 describe('a deleted organization', () => {
@@ -81,6 +84,53 @@ describe('a deleted organization', () => {
     must(await client.post(`/orgs/organizations/${orgId}/restore`), 200);
     await untilAllAccepted(calls);
     must(await new ApiClient(fleet.baseUrl).post('/agents/enroll', buildEnrollment(rollOut)), 201);
+  });
+
+  describe('with a webhook', () => {
+    const tenants = new WebhookTenants(fleet);
+    const publisher = new EventPublisher(fleet, 0);
+    let receiver: BehavingReceiver;
+
+    beforeEach(async () => {
+      receiver = await new BehavingReceiver().start();
+    });
+    afterEach(async () => {
+      await tenants.deleteWebhooks();
+      await receiver.stop();
+    });
+
+    it('gets no event while a sibling does, and gets what waited once it is restored', async () => {
+      const urls = ['deleted', 'sibling'].map((name) => [receiver.url('ok', name)]);
+      const [deleted, sibling] = await tenants.addOrganizations(client, urls);
+      const missingAt = (name: string, ids: readonly string[]) =>
+        ids.filter((id) => !receiver.acceptedBy(name).has(id));
+      /** Publishes events of both and waits for those of the sibling. @returns the ids of the others */
+      const publish = async (count: number): Promise<string[]> => {
+        const events = eventsFor([deleted, sibling], count);
+        await publisher.publishAll(events);
+        const idsOf = (orgId: string) => events.filter((event) => event.orgId === orgId).map(({ id }) => id);
+        await eventually(() => expect(missingAt('sibling', idsOf(sibling.orgId))).toEqual([]));
+        return idsOf(deleted.orgId);
+      };
+
+      const before = await publish(3);
+      await eventually(() => expect(missingAt('deleted', before)).toEqual([]));
+      must(await client.delete(`/orgs/organizations/${deleted.orgId}`), 200);
+      // The dispatcher reads every five seconds which organizations must wait.
+      const first = await eventually(
+        async () => {
+          const ids = await publish(10);
+          expect(missingAt('deleted', ids)).toEqual(ids);
+          return ids;
+        },
+        { everyMs: 250 },
+      );
+      const late = [...first, ...(await publish(20))];
+      expect(late.filter((id) => receiver.attemptedAt('deleted').has(id))).toEqual([]);
+
+      must(await client.post(`/orgs/organizations/${deleted.orgId}/restore`), 200);
+      await eventually(() => expect(missingAt('deleted', late)).toEqual([]));
+    });
   });
 
   it('can be deleted and restored by its own partner alone', async () => {

@@ -1,6 +1,10 @@
+import type { UserCaller } from '@rmm/access';
+import { NO_STORED_ORGANIZATIONS } from '../../test/no-stored-organizations.js';
+import { linkKey } from '../import/import-plan.policy.js';
 import { FileRowsService } from './file-rows.service.js';
 import { FILE_LIMITS } from './files/file-limits.js';
 import type { ImportRun } from './import-run.entity.js';
+import type { RowOrganizationsRepository } from './row-organizations.repository.js';
 import { RowPositions } from './row-positions.js';
 
 const ORGANIZATIONS = {
@@ -15,10 +19,10 @@ const CONTACTS = {
 } as unknown as ImportRun;
 
 describe('FileRowsService', () => {
-  const service = new FileRowsService();
+  const service = new FileRowsService(NO_STORED_ORGANIZATIONS);
   const numbered = (from: number, ...rows: string[][]) => rows.map((cells, at) => ({ index: from + at, cells }));
   const readStates = (run: ImportRun, rows: ReturnType<typeof numbered>, positions = new RowPositions()) =>
-    service.readStates(run, rows, positions);
+    service.readStates({} as UserCaller, run, rows, positions);
 
   it('reads organizations by the mapping, each with its index in the file, and leaves out invalid rows', async () => {
     const rows = numbered(40, ['Acme', 'Europe/Rome', 'x'], ['Beta', 'Mars', ''], ['Gamma', '', '']);
@@ -50,6 +54,51 @@ describe('FileRowsService', () => {
       { index: 2, position: 0, annotation: null, reason: null },
       { index: 3, position: 3, annotation: null, reason: null },
     ]);
+  });
+
+  describe('gives rows that refer to a stored organization by an id', () => {
+    const ID = '10000000-0000-4000-8000-00000000000a';
+    const UNKNOWN_ID = '10000000-0000-4000-8000-00000000000b';
+    const stored = {
+      findNamesById: () => Promise.resolve(new Map([[ID, 'acme']])),
+      findNamesByLink: () => Promise.resolve(new Map([[linkKey('crm', '1'), 'acme']])),
+    } as unknown as RowOrganizationsRepository;
+    const positionsOf = async (run: object, ...rows: string[][]) => {
+      const known = new FileRowsService(stored);
+      const states = await known.readStates(
+        {} as UserCaller,
+        run as ImportRun,
+        numbered(0, ...rows),
+        new RowPositions(),
+      );
+      return states.map(({ position }) => position);
+    };
+
+    it('the position of contacts that give its name', async () => {
+      const columns = ['organizationId', 'organization', 'name'];
+      const run = { kind: 'contacts', columns, mapping: Object.fromEntries(columns.map((name) => [name, name])) };
+      const rows = [
+        [ID, '', 'Ann'],
+        ['', 'Other', 'Bob'],
+        ['', ' ACME', 'Eve'],
+        [ID.toUpperCase(), 'Other', 'Joe'],
+        [UNKNOWN_ID, 'Acme', 'Sue'],
+      ];
+      expect(await positionsOf(run, ...rows)).toEqual([0, 1, 0, 0, 4]);
+    });
+
+    it('the position of organizations of its name and of that of their own name', async () => {
+      const columns = ['organization', 'externalId', 'externalSystem'];
+      const run = { kind: 'organizations', columns, mapping: Object.fromEntries(columns.map((name) => [name, name])) };
+      const rows = [
+        ['Acme', '', ''],
+        ['Other', '', ''],
+        ['Renamed', '1', 'crm'],
+        ['Renamed', '', ''],
+        ['Another', '1', 'csv'],
+      ];
+      expect(await positionsOf(run, ...rows)).toEqual([0, 1, 0, 0, 4]);
+    });
   });
 
   it('says which fields of a row are invalid, and that it has more cells than the header', async () => {

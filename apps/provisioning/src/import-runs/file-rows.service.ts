@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import type { UserCaller } from '@rmm/access';
 import { parseContactRows, type ContactRow } from '../contacts/import/contact-rows.js';
+import { linkKey } from '../import/import-plan.policy.js';
 import { parseImportRows, type ImportRow } from '../import/import-rows.js';
 import type { ParsedRows } from '../import/row-reader.js';
 import { missingFields, RowMapper } from './files/column-mapping.js';
 import type { ImportKind, ImportRun } from './import-run.entity.js';
+import { RowOrganizationsRepository } from './row-organizations.repository.js';
 import type { RowPositions } from './row-positions.js';
 
 /** A row of a file with its place in the import, or with the reason it has none. */
@@ -20,12 +23,17 @@ export interface FileCells {
   cells: readonly string[];
 }
 
+/** A row of either kind. */
+type GivenRow = ImportRow & ContactRow;
+
 const MAX_REASON = 500;
 const TOO_MANY_ROWS = 'The organization has more rows than can be imported together';
 
 /** Reads rows of files by the mapping of their run, by the rules of the JSON imports. */
 @Injectable()
 export class FileRowsService {
+  constructor(private readonly storedOrganizations: RowOrganizationsRepository) {}
+
   /** Reads organizations; each row has its index in the file. Invalid rows are left out. */
   async readOrganizations(run: ImportRun, rows: readonly (FileCells & { extra?: object })[]): Promise<ImportRow[]> {
     const parsed = await parseImportRows(toRequestRows(run, rows));
@@ -39,7 +47,8 @@ export class FileRowsService {
 
   /** Validates rows and assigns their positions. */
   async readStates(
-    run: Pick<ImportRun, 'kind' | 'columns' | 'mapping'>,
+    caller: UserCaller,
+    run: Pick<ImportRun, 'partnerId' | 'kind' | 'columns' | 'mapping'>,
     rows: readonly FileCells[],
     positions: RowPositions,
   ): Promise<RowState[]> {
@@ -49,18 +58,46 @@ export class FileRowsService {
     }
     const requested = toRequestRows(run, rows);
     const parsed = kind === 'contacts' ? await parseContactRows(requested) : await parseImportRows(requested);
+    const given = parsed.rows as GivenRow[];
     const problems = problemsByRow(parsed.problems);
+    const names = await this.findStoredNames(
+      caller,
+      run,
+      given.filter((_, at) => !problems.has(at)),
+    );
     return rows.map(({ index, cells }, at) => {
       const reason = raggedRow(cells, columns ?? []) ?? problems.get(at);
       if (reason !== undefined) return invalid(index, reason);
-      const position = assignPosition(kind, { ...(parsed.rows[at] as ImportRow & ContactRow), index }, positions);
+      const position = assignPosition(kind, { ...given[at], index }, names, positions);
       return position === null ? invalid(index, TOO_MANY_ROWS) : { index, position, annotation: null, reason: null };
     });
   }
+
+  /** Returns the keys of the stored names of the organizations that rows refer to by an id. */
+  private findStoredNames(
+    caller: UserCaller,
+    { kind, partnerId }: Pick<ImportRun, 'partnerId' | 'kind'>,
+    rows: readonly GivenRow[],
+  ): Promise<Map<string, string>> {
+    if (kind === 'contacts') {
+      const ids = new Set(rows.flatMap(({ organizationId }) => organizationId ?? []));
+      return this.storedOrganizations.findNamesById(caller, partnerId, [...ids]);
+    }
+    const identities = rows.flatMap(({ externalSystem: system, externalId }) =>
+      externalId === null ? [] : { system, externalId },
+    );
+    return this.storedOrganizations.findNamesByLink(caller, partnerId, identities);
+  }
 }
 
-function assignPosition(kind: ImportKind, row: ImportRow & ContactRow, positions: RowPositions): number | null {
-  return kind === 'contacts' ? positions.assignContact(row) : positions.assignOrganization(row);
+function assignPosition(
+  kind: ImportKind,
+  row: GivenRow,
+  names: ReadonlyMap<string, string>,
+  positions: RowPositions,
+): number | null {
+  if (kind === 'contacts') return positions.assignContact(row, names.get(row.organizationId ?? ''));
+  return positions.assignOrganization(row, names.get(linkKey(row.externalSystem, row.externalId ?? '')));
 }
 
 const invalid = (index: number, reason: string): RowState => {

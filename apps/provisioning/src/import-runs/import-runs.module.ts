@@ -16,6 +16,7 @@ import { ImportUploadInterceptor } from './import-upload.interceptor.js';
 import { ImportUploadService } from './import-upload.service.js';
 import { ProcessImportRunsJob } from './process-import-runs.job.js';
 import { PurgeImportRunsJob } from './purge-import-runs.job.js';
+import { RowOrganizationsRepository } from './row-organizations.repository.js';
 import { AnnotateRowsService } from './steps/annotate-rows.service.js';
 import { CommitRowsService } from './steps/commit-rows.service.js';
 import { ParseFileService } from './steps/parse-file.service.js';
@@ -42,6 +43,7 @@ import { UndoRepository } from './undo/undo.repository.js';
     FileRowsService,
     ImportRunsRepository,
     ImportRunRowsRepository,
+    RowOrganizationsRepository,
     ImportChangesRepository,
     ImportFilesRepository,
     UndoRepository,

@@ -167,6 +167,37 @@ describe('/imports', () => {
     expect(rows).toEqual([{ name: 'North' }, { name: 'South' }]);
   });
 
+  describe('of rows that name one organization in two ways, far from each other', () => {
+    it('previews one contact as created once, as the commit creates it', async () => {
+      const partner = await freshPartner();
+      const orgId = (await partner.client.post('/orgs/organizations', { name: 'Acme' })).body.id;
+      const filler = Array.from({ length: 1_000 }, (_, n) => `,Unknown ${n},ann@acme.example\n`).join('');
+      const file = `organizationId,organization,email\n${orgId},,ann@acme.example\n${filler},acme,ann@acme.example\n`;
+      const run = await uploaded(partner, file, { kind: 'contacts' });
+      expect(run.annotations).toEqual({ create: 1, 'email-match': 1, 'org-not-found': 1_000 });
+      await partner.client.post(`/imports/${run.id}/commit`, { confirmMatches: true });
+      expect(await settled(partner.client, run.id)).toMatchObject({ imported: 1, updated: 0, failed: 1_001 });
+      const failed = (await partner.client.get(`/imports/${run.id}/rows?annotation=email-match`)).body.data;
+      expect(failed).toMatchObject([{ index: 1_001, code: 'match-unconfirmed' }]);
+    });
+
+    it('restores a deleted organization once and updates it by all rows', async () => {
+      const partner = await freshPartner({ maxOrganizations: 5_000 });
+      const { client } = partner;
+      const linked = { organization: 'Acme', externalId: 'A-1', site: 'North' };
+      const [{ organizationId }] = (await client.post('/orgs/import', { rows: [linked] })).body.imported;
+      await client.delete(`/orgs/organizations/${organizationId}`);
+      const filler = Array.from({ length: 1_000 }, (_, n) => `Filler ${n},F-${n},\n`).join('');
+      const file = `organization,externalId,site\nAcme Inc,A-1,North\n${filler}acme,,South\n`;
+      const run = await uploaded(partner, file);
+      expect(run.annotations).toEqual({ create: 1_000, 'matched-soft-deleted': 2 });
+      await client.post(`/imports/${run.id}/commit`, { mode: 'update', reactivate: true });
+      expect(await settled(client, run.id)).toMatchObject({ state: 'completed', imported: 1_000, updated: 2 });
+      const sites = (await client.get(`/orgs/sites?orgId=${organizationId}&sort=name`)).body.data;
+      expect(sites.map(({ name }: { name: string }) => name)).toEqual(['North', 'South']);
+    });
+  });
+
   it('confirms matches by name once for all rows or for single ones, and pins rows to their preview', async () => {
     const partner = await freshPartner();
     const { client } = partner;

@@ -51,6 +51,41 @@ async function run(
   };
 }
 
+describe('decideImport, errors', () => {
+  it.each<[string, object, Partial<KnownOrganization>[], string | undefined]>([
+    ['an ambiguous name', {}, [{}, { id: 'other-id' }], 'organization'],
+    ['a changed annotation', { expectedAnnotation: 'create' }, [{}], 'expectedAnnotation'],
+    [
+      'another match',
+      { expectedOrganizationId: '10000000-0000-4000-8000-000000000001' },
+      [{}],
+      'expectedOrganizationId',
+    ],
+    ['an unconfirmed name', {}, [{}], 'expectedAnnotation'],
+    ['a deleted match', {}, [{ deleted: true }], 'reactivate'],
+    ['a second link', { externalId: '2', expectedAnnotation: 'name-match' }, [{ links: LINKED }], 'externalId'],
+    ['a cap', {}, [], undefined],
+  ])('name the field to blame for %s', async (_, row, organizations, field) => {
+    const { errors } = await run([{ organization: 'Acme', ...row }], organizations.map(acme), 'skip', 0);
+    expect(errors).toHaveLength(1);
+    expect(errors[0].field).toBe(field);
+  });
+
+  it('name the field to blame for rows that contradict each other', async () => {
+    const { errors } = await run([
+      { organization: 'Acme', externalId: '1' },
+      { organization: 'Beta', externalId: '1' },
+      { organization: 'Gamma', externalId: '2' },
+      { organization: 'Gamma' },
+    ]);
+    expect(errors.map(({ index, field }) => [index, field])).toEqual([
+      [0, 'externalId'],
+      [1, 'externalId'],
+      [3, 'organization'],
+    ]);
+  });
+});
+
 describe('decideImport, create', () => {
   it('creates the organization, its link and every named site once', async () => {
     const { imported, writes } = await run([

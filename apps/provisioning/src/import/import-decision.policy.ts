@@ -13,6 +13,19 @@ import type { ImportState, KnownOrganization } from './import-state.types.js';
 
 export type ImportMode = 'skip' | 'update';
 
+/** The reason of a match that a second link in one system would merge with another customer. */
+export const ALREADY_LINKED = 'The organization is already linked in this system';
+
+/** The column to blame for an error, where it is always the same. */
+const FIELDS: Partial<Record<ImportErrorCode, string>> = {
+  'annotation-changed': 'expectedAnnotation',
+  'match-changed': 'expectedOrganizationId',
+  'name-match-unconfirmed': 'expectedAnnotation',
+  'soft-deleted-unconfirmed': 'reactivate',
+  'match-already-linked': 'externalId',
+  'external-id-conflict': 'externalId',
+};
+
 /** The decision on one group: the rows to write and the items of the response. */
 export interface GroupDecision {
   group: PlannedGroup;
@@ -39,8 +52,14 @@ export function decideImport(
 }
 
 /** Refuses all rows of a group with the same error: a group is imported as a whole or not at all. */
-export function refuseGroup(group: PlannedGroup, code: ImportErrorCode, error: string): GroupDecision {
-  const errors = group.rows.map((row) => ({ index: row.index, organization: row.organization, error, code }));
+export function refuseGroup(
+  group: PlannedGroup,
+  code: ImportErrorCode,
+  error: string,
+  field: string | null = FIELDS[code] ?? null,
+): GroupDecision {
+  const named = field !== null && { field };
+  const errors = group.rows.map(({ index, organization }) => ({ index, organization, error, code, ...named }));
   return { group, writes: null, imported: [], updated: [], skipped: [], errors };
 }
 
@@ -65,7 +84,12 @@ class Decider {
     const forced = group.rows.some((row) => row.forceCreate);
     switch (group.annotation) {
       case 'conflict':
-        return refuseGroup(group, 'row-conflict', group.conflictReason ?? 'The row is in conflict');
+        return refuseGroup(
+          group,
+          'row-conflict',
+          group.conflictReason ?? 'The row is in conflict',
+          group.conflictField,
+        );
       case 'create':
         return this.create(group);
       case 'link-match':
@@ -100,7 +124,7 @@ class Decider {
       return refuseGroup(group, 'name-match-unconfirmed', text);
     }
     if (this.isLinkedElsewhere(group)) {
-      return refuseGroup(group, 'match-already-linked', 'The organization is already linked in this system');
+      return refuseGroup(group, 'match-already-linked', ALREADY_LINKED);
     }
     if (this.mode === 'update') return this.update(group, false);
     const writes = this.changes.link(matchOf(group), group.link);
@@ -113,7 +137,7 @@ class Decider {
       return refuseGroup(group, 'soft-deleted-unconfirmed', text);
     }
     if (group.matchedBy === 'name' && this.isLinkedElsewhere(group)) {
-      return refuseGroup(group, 'match-already-linked', 'The organization is already linked in this system');
+      return refuseGroup(group, 'match-already-linked', ALREADY_LINKED);
     }
     if (!this.changes.isReactivated(matchOf(group)) && !this.useCap()) return refuseOverCap(group);
     return this.update(group, true);

@@ -53,6 +53,19 @@ describe('planImport', () => {
     expect(groups.map((group) => group.link?.system)).toEqual(['halo', 'csv']);
   });
 
+  it('marks a match by name to which an earlier row gives a link of the same system', async () => {
+    const groups = await planImport(
+      await rowsOf(
+        { organization: 'Acme', externalId: '1', externalSystem: 'crm' },
+        { organization: 'ACME', externalId: '2', externalSystem: 'erp' },
+        { organization: 'acme', externalId: '3', externalSystem: 'crm' },
+        { organization: 'Acme' },
+      ),
+      stateOf(organization({ id: 'o1', name: 'Acme' })),
+    );
+    expect(groups.map(({ matchLinkedToSystem }) => matchLinkedToSystem)).toEqual([false, false, true, false]);
+  });
+
   it('prefers the link over the name', async () => {
     const linked = organization({ id: 'o1', name: 'Renamed', links: [{ system: 'csv', externalId: '1' }] });
     const named = organization({ id: 'o2', name: 'Acme' });

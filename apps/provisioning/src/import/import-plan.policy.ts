@@ -14,11 +14,13 @@ export interface PlannedGroup {
   annotation: Annotation;
   match: KnownOrganization | null;
   matchedBy: 'link' | 'name' | null;
-  /** True when the match has another link in the same system: a second one would merge two customers. */
+  /** True when the match has another link in the same system, or gets it by an earlier group: one more would merge two customers. */
   matchLinkedToSystem: boolean;
   /** The slug of the match, or of the new organization; null for a conflict. */
   slug: string | null;
   conflictReason: string | null;
+  /** The column to blame for the conflict. */
+  conflictField: string | null;
 }
 
 /** Returns one key for a pair of system and external id. */
@@ -35,6 +37,7 @@ export async function planImport(rows: readonly ImportRow[], state: ImportState)
   const known = new OrganizationIndex(state);
   const groups = await mapYielding(groupRows(rows), (group) => annotate(group, known));
   refuseAmbiguousNames(groups);
+  markSecondLinks(groups);
   await proposeSlugs(groups, state);
   return groups;
 }
@@ -88,20 +91,23 @@ function annotate(rows: ImportRow[], known: OrganizationIndex): PlannedGroup {
     matchLinkedToSystem: false,
     slug: null,
     conflictReason: null,
+    conflictField: null,
   };
   if (rows.some((row) => row.nameKey !== key)) {
-    return conflict(group, `rows ${rowNumbers(rows)} give one external id to organizations of different names`);
+    const reason = `rows ${rowNumbers(rows)} give one external id to organizations of different names`;
+    return conflict(group, reason, 'externalId');
   }
   const linked = link && known.findByLink(link.system, link.externalId);
   if (linked) return matched(group, linked, 'link');
   const live = known.listByName(key, false);
-  if (live.length > 1) return conflict(group, `${live.length} organizations have this name`);
+  if (live.length > 1) return conflict(group, `${live.length} organizations have this name`, 'organization');
   const match = live[0] ?? known.listByName(key, true)[0];
   return match ? matched(group, match, 'name') : group;
 }
 
-function conflict(group: PlannedGroup, reason: string): PlannedGroup {
-  return { ...group, annotation: 'conflict', match: null, matchedBy: null, slug: null, conflictReason: reason };
+function conflict(group: PlannedGroup, conflictReason: string, conflictField: string): PlannedGroup {
+  const unmatched = { match: null, matchedBy: null, slug: null } as const;
+  return { ...group, ...unmatched, annotation: 'conflict', conflictReason, conflictField };
 }
 
 function matched(group: PlannedGroup, match: KnownOrganization, matchedBy: 'link' | 'name'): PlannedGroup {
@@ -124,8 +130,19 @@ function refuseAmbiguousNames(groups: PlannedGroup[]): void {
     const other = identified.get(group.nameKey);
     if (!other) return;
     const reason = `rows ${rowNumbers(other.rows)} create an organization of this name with an external id`;
-    groups[index] = conflict(group, reason);
+    groups[index] = conflict(group, reason, 'organization');
   });
+}
+
+/** Marks matches by name that would get another link in a system in which an earlier group links them. */
+function markSecondLinks(groups: readonly PlannedGroup[]): void {
+  const linked = new Set<string>();
+  for (const group of groups) {
+    if (group.matchedBy !== 'name' || !group.match || !group.link || group.matchLinkedToSystem) continue;
+    const key = linkKey(group.link.system, group.match.id);
+    group.matchLinkedToSystem = linked.has(key);
+    linked.add(key);
+  }
 }
 
 function proposeSlugs(groups: readonly PlannedGroup[], state: ImportState): Promise<void> {

@@ -6,7 +6,7 @@ import type { PlannedGroup } from './import-plan.policy.js';
 export function toPreviewedRows(given: readonly unknown[], groups: readonly PlannedGroup[]): PreviewedRowDto[] {
   const rows: PreviewedRowDto[] = [];
   for (const group of groups) {
-    const { annotation, slug, match, matchedBy, matchLinkedToSystem, conflictReason } = group;
+    const { annotation, slug, match, matchedBy, matchLinkedToSystem, conflictReason, conflictField } = group;
     for (const { index } of group.rows) {
       rows[index] = {
         ...(given[index] as object),
@@ -18,6 +18,7 @@ export function toPreviewedRows(given: readonly unknown[], groups: readonly Plan
         ...(matchedBy && { matchedBy }),
         ...(matchedBy === 'name' && { matchedOrganizationLinkedToSystem: matchLinkedToSystem }),
         ...(conflictReason !== null && { conflictReason }),
+        ...(conflictField !== null && { conflictField }),
       };
     }
   }

@@ -82,6 +82,19 @@ describe('ImportRepository', () => {
     expect(rows).toEqual([{ timezone: 'Europe/Paris' }]);
   });
 
+  it('writes nothing to a site that several patches change back', async () => {
+    const orgId = await database.createOrganization(partnerId);
+    const address = { line1: 'Main Street 1' };
+    const stored = { ...site(orgId, 'Main'), address: address as never };
+    await write([buildWrites({ newSites: [stored] })]);
+    const { id } = stored;
+    const patch = (timezone: string) => ({ id, orgId, timezone, address: address as never, contact: null });
+    const back = [patch('Asia/Tokyo'), patch('UTC')].map((each) => buildWrites({ sitePatches: [each] }));
+    expect((await write(back)).patchedSites).toEqual([]);
+    const { rows } = await database.admin.query('SELECT timezone, version FROM site WHERE id = $1', [id]);
+    expect(rows).toEqual([{ timezone: 'UTC', version: '1' }]);
+  });
+
   it('loads the organizations that rows match by name or link, of this partner only', async () => {
     const named = await database.createOrganization(partnerId, { name: 'Acme', slug: 'acme' });
     const linked = await database.createOrganization(partnerId, { name: 'Other', slug: 'other' });

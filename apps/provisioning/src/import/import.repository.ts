@@ -122,12 +122,15 @@ const INSERT_SITES = `
       AS n(id uuid, "orgId" uuid, name text, "nameKey" text, timezone text, address jsonb, contact jsonb)
   RETURNING ${SITE_STATE}, ${siteDigest('s')} AS digest`;
 
+/** Rows of one site may change it back: then nothing is written. */
 const PATCH_SITES = `
   WITH former AS (
     SELECT f.id, f.timezone, f.address, f.contact, ${siteDigest('f')} AS digest, p."newTimezone", p."newAddress", p."newContact"
       FROM site f JOIN jsonb_to_recordset(:rows::jsonb)
         AS p("siteId" uuid, "newTimezone" text, "newAddress" jsonb, "newContact" jsonb) ON f.id = p."siteId"
-     WHERE f.partner_id = :partnerId ORDER BY f.id FOR NO KEY UPDATE OF f)
+     WHERE f.partner_id = :partnerId
+       AND (f.timezone, f.address, f.contact) IS DISTINCT FROM (p."newTimezone", p."newAddress", p."newContact")
+     ORDER BY f.id FOR NO KEY UPDATE OF f)
   UPDATE site s
      SET timezone = former."newTimezone", address = former."newAddress", contact = former."newContact",
          version = s.version + 1

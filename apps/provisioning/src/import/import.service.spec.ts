@@ -206,6 +206,20 @@ describe('/orgs/import', () => {
     expect(late.body.errors).toMatchObject([{ code: 'annotation-changed' }]);
   });
 
+  it('names the field to blame for conflicts in the preview and for errors in the result', async () => {
+    const { client } = await freshPartner();
+    const rows = ['Acme', 'Beta'].map((organization) => ({ organization, externalId: '1' }));
+    const preview = (await client.post('/orgs/import/preview', { rows })).body.rows;
+    expect(preview).toMatchObject([{ conflictField: 'externalId' }, { conflictField: 'externalId' }]);
+    const { errors } = (await client.post('/orgs/import', { rows })).body;
+    expect(errors).toMatchObject([{ code: 'row-conflict', field: 'externalId' }, { field: 'externalId' }]);
+    const contacts = [{ organization: 'Unknown', name: 'Ann' }];
+    const contactPreview = (await client.post('/orgs/contacts/import/preview', { rows: contacts })).body.rows;
+    expect(contactPreview).toMatchObject([{ annotation: 'org-not-found', conflictField: 'organization' }]);
+    const contactErrors = (await client.post('/orgs/contacts/import', { rows: contacts })).body.errors;
+    expect(contactErrors).toMatchObject([{ code: 'org-not-found', field: 'organization' }]);
+  });
+
   it('updates existing sites and adds missing ones in mode update', async () => {
     const { client } = await freshPartner();
     const [created] = (await client.post('/orgs/import', { rows: customers(1) })).body.imported;

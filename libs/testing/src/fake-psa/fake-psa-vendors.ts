@@ -81,9 +81,9 @@ const autotask: FakeVendor = {
     if (route === '/atservicesrest/v1.0/countries/query') return queryAutotask(query, COUNTRIES);
     const companies = fake.companies.map(toAutotask);
     if (route === '/atservicesrest/v1.0/companies/query') return queryAutotask(query, companies);
-    if (route !== '/atservicesrest/v1.0/companies' || defects.otherEdition)
-      return { status: 404, json: { errors: [] } };
-    if (method !== 'GET') return { status: 405, json: { errors: ['Method not allowed'] } };
+    if (route !== '/atservicesrest/v1.0/companies') return { status: 404, json: { errors: [] } };
+    // The document of the vendor has no GET of this route.
+    if (method !== 'GET' || defects.otherEdition) return { status: 405, json: { errors: ['Method not allowed'] } };
     const listed = companies.filter(({ isActive }) => query.get('$filter') !== 'isActive eq true' || isActive === true);
     const page = numberOf(query, 'page', 1);
     const size = numberOf(query, '$top', 500);

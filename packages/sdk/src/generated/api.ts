@@ -6330,6 +6330,8 @@ export interface components {
             code: "row-conflict" | "org-not-found" | "annotation-changed" | "match-changed" | "match-unconfirmed" | "no-identifier" | "invalid-role" | "site-not-in-org" | "write-failed";
             /** @description Text of the error */
             error: string;
+            /** @description Field of the row that is to blame; absent when it is not one alone */
+            field?: string;
             /** @description Position in the request, counted from 0 */
             index: number;
             /** @description Name of the organization, as the row has it */
@@ -10481,6 +10483,8 @@ export interface components {
              * @enum {string}
              */
             annotation: "create" | "link-match" | "email-match" | "name-match" | "conflict" | "org-not-found";
+            /** @description Field of the row that is to blame for the conflict */
+            conflictField?: string;
             /** @description Why the row conflicts; only for a conflict */
             conflictReason?: string;
             /**
@@ -10517,6 +10521,8 @@ export interface components {
              * @enum {string}
              */
             annotation: "create" | "link-match" | "name-match" | "matched-soft-deleted" | "conflict";
+            /** @description Field of the row that is to blame for the conflict */
+            conflictField?: string;
             /** @description Why the row conflicts; only for a conflict */
             conflictReason?: string;
             /** @description Position in the request, counted from 0 */
@@ -11555,6 +11561,8 @@ export interface components {
             code: "row-conflict" | "annotation-changed" | "match-changed" | "name-match-unconfirmed" | "soft-deleted-unconfirmed" | "match-already-linked" | "external-id-conflict" | "organization-limit-reached" | "write-failed";
             /** @description Text of the error */
             error: string;
+            /** @description Field of the row that is to blame; absent when it is not one alone */
+            field?: string;
             /** @description Position in the request, counted from 0 */
             index: number;
             /** @description Name of the organization, as the row has it */

@@ -19,6 +19,7 @@ export function toPreviewedRow(given: unknown, planned: PlannedContact): Preview
     contactId: isMatchNew ? null : (match?.id ?? null),
     ...(match && { matchedContactName: match.name, matchedContactEmail: match.email }),
     ...(refusal && { conflictReason: refusal.text }),
+    ...(refusal?.field !== undefined && { conflictField: refusal.field }),
     ...(warning !== null && { warning }),
   };
 }

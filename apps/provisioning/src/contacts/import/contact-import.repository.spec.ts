@@ -57,6 +57,21 @@ describe('ContactImportRepository', () => {
     expect(new Set(state.contacts)).toEqual(new Set([{ ...kim, title: 'CTO', roles: [] }, lee]));
   });
 
+  it('writes nothing for a contact that keeps its values, and returns the former values of another', async () => {
+    const [kim, lee] = [contact(), contact({ name: 'Lee', nameKey: 'lee' })];
+    await write({ contact: kim, change: 'insert', link: null }, { contact: lee, change: 'insert', link: null });
+    const stamps = async () =>
+      (await database.admin.query('SELECT id, xmin, updated_at FROM contact WHERE org_id = $1 ORDER BY id', [orgId]))
+        .rows;
+    const before = await stamps();
+    const unchanged = { contact: kim, change: 'update', link: null } as const;
+    expect((await write({ ...unchanged, contact: { ...kim, phone: '1' } }, unchanged)).updated).toEqual([]);
+    expect(await stamps()).toEqual(before);
+    const renamed = { contact: { ...lee, name: 'Leo', nameKey: 'leo' }, change: 'update', link: null } as const;
+    const { updated } = await write(unchanged, renamed);
+    expect(updated).toMatchObject([{ id: lee.id, before: { name: 'Lee', phone: null, roles: ['billing'] } }]);
+  });
+
   it('counts contacts up to the limit', async () => {
     await write(...Array.from({ length: 5 }, () => ({ contact: contact(), change: 'insert', link: null }) as const));
     expect((await loadState([{ organizationId: orgId, name: 'x' }], 3)).organizations[0].contacts).toBe(3);

@@ -47,12 +47,18 @@ const INSERT_CONTACTS = `
     FROM jsonb_to_recordset(:rows::jsonb) AS n(${FIELDS})
   RETURNING c.id, c.org_id AS "orgId", ${contactDigest('c')} AS digest`;
 
-/** The rows are locked before their former values are read, so that no change comes between. */
+/**
+ * The rows are locked before their former values are read, so that no change comes between. Rows of one contact may change
+ * it back: then nothing is written.
+ */
 const UPDATE_CONTACTS = `
   WITH former AS (
-    SELECT f.*, ${contactDigest('f')} AS digest FROM contact f
-     WHERE f.partner_id = :partnerId AND f.id IN (SELECT r.id FROM jsonb_to_recordset(:rows::jsonb) AS r(id uuid))
-     ORDER BY f.id FOR NO KEY UPDATE)
+    SELECT f.*, ${contactDigest('f')} AS digest
+      FROM contact f JOIN jsonb_to_recordset(:rows::jsonb) AS n(${FIELDS}) ON n.id = f.id
+     WHERE f.partner_id = :partnerId
+       AND (f.site_id, f.name, f.name_key, f.email, f.phone, f.mobile, f.title, f.roles) IS DISTINCT FROM
+           (n."siteId", n.name, n."nameKey", n.email, n.phone, n.mobile, n.title, ${ROLES})
+     ORDER BY f.id FOR NO KEY UPDATE OF f)
   UPDATE contact c
      SET site_id = n."siteId", name = n.name, name_key = n."nameKey", email = n.email, phone = n.phone,
          mobile = n.mobile, title = n.title, roles = ${ROLES}

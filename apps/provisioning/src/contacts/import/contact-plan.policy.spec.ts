@@ -116,6 +116,35 @@ describe('ContactPlanner', () => {
     });
   });
 
+  describe('names the field to blame', () => {
+    const twins = [id(71), id(72)].map((twin) => ({ id: twin, name: 'Twin', nameKey: 'twin', contacts: 0 }));
+    const organizations = [...stateOf().organizations, ...twins];
+    it.each<[string, object, string | undefined]>([
+      ['of an unknown organization', { organization: 'Unknown' }, 'organization'],
+      ['of an unknown id', { organizationId: id(99) }, 'organizationId'],
+      ['of an ambiguous organization', { organization: 'twin' }, 'organization'],
+      ['of an unknown site', { site: 'Nowhere' }, 'site'],
+      ['of an unknown role', { roles: ['clown'] }, 'roles'],
+      ['of an ambiguous name', {}, 'name'],
+      ['of an ambiguous address', { email: 'kim@acme.example' }, 'email'],
+      ['of a changed annotation', { expectedAnnotation: 'create' }, 'expectedAnnotation'],
+      ['of another match', { externalId: 'K1', expectedContactId: id(99) }, 'expectedContactId'],
+      ['of a match without annotation', { name: 'Lee' }, 'expectedAnnotation'],
+      ['of a match without contact', { name: 'Lee', expectedAnnotation: 'name-match' }, 'expectedContactId'],
+      ['unless it is not one alone', { name: '---' }, undefined],
+    ])('%s', async (_, row, field) => {
+      const state = stateOf({ organizations, contacts: [kim, namesake, sameMail], ...linked });
+      const [{ result }] = await commit([{ name: 'Kim', ...row }], state);
+      expect(result).toMatchObject({ list: 'errors' });
+      expect('field' in result.item ? result.item.field : undefined).toBe(field);
+    });
+
+    it('of an externalId that several rows have', async () => {
+      const rows = ['A', 'B'].map((name) => ({ name, externalId: 'X' }));
+      expect((await preview(rows)).map(({ refusal }) => refusal?.field)).toEqual(['externalId', 'externalId']);
+    });
+  });
+
   describe('decides', () => {
     const decisionOf = async (row: object, contacts: ImportedContact[], mode: 'skip' | 'update' = 'skip') => {
       const [decision] = await commit([row], stateOf({ contacts, ...linked }), mode);

@@ -128,18 +128,23 @@ export class ContactPlanner {
       refusal: null,
       warning: null,
     };
-    const refuse = (code: RowRefusal['code'], text: string, annotation: ContactAnnotation = 'conflict') =>
-      Object.assign(planned, { annotation, refusal: { code, text } });
+    const refuse = (refusal: RowRefusal, annotation: ContactAnnotation = 'conflict') =>
+      Object.assign(planned, { annotation, refusal });
     const named = this.findOrganizations(row);
-    if (named.length === 0) return refuse('org-not-found', 'The organization was not found', 'org-not-found');
-    if (named.length > 1) return refuse('row-conflict', 'Several organizations have this name');
+    const field = row.organizationId === null ? 'organization' : 'organizationId';
+    if (named.length === 0) {
+      return refuse({ code: 'org-not-found', text: 'The organization was not found', field }, 'org-not-found');
+    }
+    if (named.length > 1) return refuse({ code: 'row-conflict', text: 'Several organizations have this name', field });
     const [organization] = named;
     if (!organization) return planned;
     planned.organization = { id: organization.id, name: organization.name };
     if (row.refusal) return Object.assign(planned, { refusal: row.refusal });
     if (row.site !== null) {
       const siteId = this.sites.get(keyOf(organization.id, nameKey(row.site)));
-      if (siteId === undefined) return refuse('site-not-in-org', 'The organization has no site of this name');
+      if (siteId === undefined) {
+        return refuse({ code: 'site-not-in-org', text: 'The organization has no site of this name', field: 'site' });
+      }
       planned.siteId = siteId;
     }
     return this.match(planned, organization.id, refuse);
@@ -148,25 +153,32 @@ export class ContactPlanner {
   private match(
     planned: PlannedContact,
     orgId: string,
-    refuse: (code: RowRefusal['code'], text: string) => PlannedContact,
+    refuse: (refusal: RowRefusal) => PlannedContact,
   ): PlannedContact {
     const { row } = planned;
     if (row.externalId !== null) {
       const key = keyOf(orgId, row.externalSystem, row.externalId);
-      if (this.repeatedLinks.has(key)) return refuse('row-conflict', 'Several rows have this externalId');
+      if (this.repeatedLinks.has(key)) {
+        return refuse({ code: 'row-conflict', text: 'Several rows have this externalId', field: 'externalId' });
+      }
       const linked = this.links.get(key);
       if (linked !== undefined) return this.matched(planned, 'link-match', linked);
     }
     const hints = [
-      ['email-match', row.email === null ? undefined : this.idsByEmail.get(keyOf(orgId, row.email)), 'e-mail address'],
-      ['name-match', row.nameKey === '' ? undefined : this.idsByName.get(keyOf(orgId, row.nameKey)), 'name'],
+      [
+        'email-match',
+        row.email === null ? undefined : this.idsByEmail.get(keyOf(orgId, row.email)),
+        'e-mail address',
+        'email',
+      ],
+      ['name-match', row.nameKey === '' ? undefined : this.idsByName.get(keyOf(orgId, row.nameKey)), 'name', 'name'],
     ] as const;
-    for (const [annotation, ids, hint] of hints) {
+    for (const [annotation, ids, hint, field] of hints) {
       const [id, ...others] = ids ?? [];
       if (id === undefined) continue;
       if (others.length === 0) return this.matched(planned, annotation, id);
       const text = `${others.length + 1} contacts have this ${hint}`;
-      if (row.externalId === null) return refuse('row-conflict', text);
+      if (row.externalId === null) return refuse({ code: 'row-conflict', text, field });
       return Object.assign(planned, { annotation: 'create', warning: `${text}; the row becomes another contact` });
     }
     return Object.assign(planned, { annotation: 'create' });
@@ -263,9 +275,10 @@ export class ContactPlanner {
 }
 
 /** Refuses a row alone; the others are imported. */
-export function refuseRow(row: ContactRow, { code, text }: RowRefusal): ContactDecision {
+export function refuseRow(row: ContactRow, { code, text, field }: RowRefusal): ContactDecision {
   const { index, organization } = row;
-  const item = { index, ...(organization !== null && { organization }), error: text, code };
+  const named = organization !== null && { organization };
+  const item = { index, ...named, error: text, code, ...(field !== undefined && { field }) };
   return { row, write: null, result: { list: 'errors', item } };
 }
 
@@ -276,15 +289,21 @@ export function refuseRow(row: ContactRow, { code, text }: RowRefusal): ContactD
 function findUnmetExpectation({ row, annotation, match, isMatchNew }: PlannedContact): RowRefusal | null {
   const { expectedAnnotation, expectedContactId } = row;
   if (expectedAnnotation !== null && expectedAnnotation !== annotation) {
-    return { code: 'annotation-changed', text: `The row was "${expectedAnnotation}" and is now "${annotation}"` };
+    const text = `The row was "${expectedAnnotation}" and is now "${annotation}"`;
+    return { code: 'annotation-changed', text, field: 'expectedAnnotation' };
   }
   const matchId = isMatchNew ? null : (match?.id ?? null);
   if (expectedContactId !== null && expectedContactId !== matchId) {
-    return { code: 'match-changed', text: 'The row now matches another contact' };
+    return { code: 'match-changed', text: 'The row now matches another contact', field: 'expectedContactId' };
   }
   const isHint = annotation === 'email-match' || annotation === 'name-match';
   if (!isHint || (expectedAnnotation !== null && expectedContactId !== null)) return null;
-  return { code: 'match-unconfirmed', text: 'Repeat annotation and contactId of the preview to confirm the match' };
+  const field = expectedAnnotation === null ? 'expectedAnnotation' : 'expectedContactId';
+  return {
+    code: 'match-unconfirmed',
+    text: 'Repeat annotation and contactId of the preview to confirm the match',
+    field,
+  };
 }
 
 function addTo(index: Map<string, Set<string>>, key: string, id: string): void {

@@ -19,6 +19,8 @@ export type ContactAnnotation = (typeof CONTACT_ANNOTATIONS)[number];
 export interface RowRefusal {
   code: ContactImportErrorCode;
   text: string;
+  /** The column to blame; absent when it is not one alone. */
+  field?: string;
 }
 
 /** A validated row: blank fields are null. */
@@ -123,7 +125,7 @@ function usableIdentity(row: ContactRow, hasUnknownRole: boolean): Partial<Conta
   if ((name ?? row.email ?? phone ?? mobile) === null) {
     refusal = { code: 'no-identifier', text: 'The row has no usable name, e-mail address or number' };
   } else if (hasUnknownRole) {
-    refusal = { code: 'invalid-role', text: `Roles are ${CONTACT_ROLES.join(', ')}` };
+    refusal = { code: 'invalid-role', text: `Roles are ${CONTACT_ROLES.join(', ')}`, field: 'roles' };
   }
   return { name, nameKey: name === null ? '' : row.nameKey, phone, mobile, refusal };
 }

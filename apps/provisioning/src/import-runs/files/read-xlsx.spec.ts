@@ -108,6 +108,79 @@ describe('readXlsx', () => {
     ]);
   });
 
+  describe('texts', () => {
+    const [name, reading] = ['<t>name</t>', '<rPh sb="0" eb="1"><t>reading</t></rPh><phoneticPr fontId="1"/>'];
+    const runs = '<r><rPr><b/></rPr><t>full </t></r><r><t xml:space="preserve">name</t></r>';
+    it.each<[string, string, string]>([
+      ['without a phonetic reading', `${name}${reading}`, 'name'],
+      ['of several runs', runs, 'full name'],
+      ['of several runs without their phonetic reading', `${runs}${reading}`, 'full name'],
+      ['with a reading before the text', `${reading}${name}`, 'name'],
+      ['without the white space between elements', `\n  ${name}\n`, 'name'],
+      ['with their entities decoded once', '<t>A &amp;amp; B &#x26; C</t>', 'A &amp; B & C'],
+    ])('are read %s, in the table of texts and in cells', async (_, content, expected) => {
+      const inTable = [
+        { name: TEXTS, content: `<sst><si>${content}</si></sst>` },
+        { name: SHEET, content: shared },
+      ];
+      const inCell = { name: SHEET, content: row(`<c r="A1" t="inlineStr"><is>${content}</is></c>`) };
+      expect(await cellsOf(zipArchive(...inTable))).toEqual([[expected]]);
+      expect(await cellsOf(zipArchive(inCell))).toEqual([[expected]]);
+    });
+
+    it('of one cell are read up to the character after the limit', async () => {
+      const run = `<r><t>${'x'.repeat(9_000)}</t></r>`;
+      const cell = `<c r="A1" t="inlineStr"><is>${run}${run}</is></c>`;
+      const [[text]] = await cellsOf(zipArchive({ name: SHEET, content: row(cell) }));
+      expect(text).toHaveLength(10_001);
+    });
+  });
+
+  it.each<[string, string, string[]]>([
+    ['an error', '<c r="A1" t="e"><v>#N/A</v></c><c r="B1"><v>1</v></c>', ['', '1']],
+    ['a formula with an error', '<c r="A1" t="e"><f>1/0</f><v>#DIV/0!</v></c><c r="B1"><v>1</v></c>', ['', '1']],
+    ['a formula with a text', '<c r="A1" t="str"><f>T("x")</f><v>x</v></c>', ['x']],
+    ['a formula with a truth value', '<c r="A1" t="b"><f>1=1</f><v>1</v></c>', ['true']],
+    ['a date as text', '<c r="A1" t="d"><v>2026-01-02T00:00:00Z</v></c>', ['2026-01-02T00:00:00Z']],
+    ['a number without a value', '<c r="A1"><v></v></c><c r="B1"><v>1.50</v></c>', ['', '1.5']],
+    ['a text that the table lacks', '<c r="A1" t="s"><v>9</v></c><c r="B1"><v>1</v></c>', ['', '1']],
+    ['cells without a reference', '<c><v>1</v></c><c r="C1"><v>3</v></c><c><v>4</v></c>', ['1', '', '3', '4']],
+  ])('reads %s', async (_, cells, expected) => {
+    expect(await cellsOf(zipArchive({ name: SHEET, content: row(cells) }))).toEqual([expected]);
+  });
+
+  it('reads elements with a prefix, and rows without a number by their order', async () => {
+    const content =
+      '<x:worksheet xmlns:x="urn:sheet"><x:sheetData><x:row r="4"><x:c><x:v>1</x:v></x:c></x:row><x:row><x:c><x:v>2</x:v></x:c></x:row></x:sheetData></x:worksheet>';
+    const rows: object[] = [];
+    for await (const each of readXlsx(opened(zipArchive({ name: SHEET, content })))) rows.push(each);
+    expect(rows).toEqual([
+      { line: 4, cells: ['1'] },
+      { line: 5, cells: ['2'] },
+    ]);
+  });
+
+  describe('a part that ends early', () => {
+    const whole = `<worksheet><sheetData><row r="1"><c r="A1"><v>1</v></c></row><row r="2"><c r="A2"><v>2</v></c></row></sheetData></worksheet>`;
+    const upTo = (tag: string) => whole.slice(0, whole.indexOf(tag) + tag.length);
+    const refused = { code: 'import_file_malformed', message: 'A part of the XLSX file ends early' };
+    it.each<[string, string]>([
+      ['between two rows', upTo('</row>')],
+      ['in a row', upTo('<row r="2">')],
+      ['in the name of an element', upTo('</row><ro')],
+      ['after the rows', upTo('</sheetData>')],
+      ['before its content', ''],
+    ])('is refused: a worksheet %s', async (_, content) => {
+      await expect(cellsOf(zipArchive({ name: SHEET, content }))).rejects.toMatchObject(refused);
+    });
+
+    it('is refused: the table of texts', async () => {
+      const content = '<sst><si><t>yes</t></si>';
+      const file = zipArchive({ name: TEXTS, content }, { name: SHEET, content: shared });
+      await expect(cellsOf(file)).rejects.toMatchObject(refused);
+    });
+  });
+
   it('reads characters of several bytes wherever the content is divided', async () => {
     const text = '€'.repeat(100_000);
     const file = zipArchive({ name: TEXTS, content: table(text), isStored: true }, { name: SHEET, content: shared });

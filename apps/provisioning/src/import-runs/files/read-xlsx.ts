@@ -1,20 +1,20 @@
-import type ExcelJS from 'exceljs';
 import type { Readable } from 'node:stream';
 import { ImportRunFailed } from '../import-run.errors.js';
 import { checkZip } from './check-zip.js';
-import { FILE_LIMITS } from './file-limits.js';
 import type { FileRow } from './file-row.js';
+import { readWorksheet, type WorkbookParts } from './read-worksheet.js';
+import { readXml } from './read-xml.js';
+import { RichText } from './rich-text.js';
 import { listZipEntries, malformedXlsx, unpack, type ZipEntry } from './zip-entries.js';
 
 const SHEET = /^xl\/worksheets\/sheet\d+\.xml$/;
 
-/** The parsers of exceljs for single parts. */
+/** The parsers of exceljs for single parts, and what they have read. */
 interface PartParsers {
-  sharedStrings?: string[];
   _parseWorkbook(part: Readable): Promise<void>;
   _parseStyles(part: Readable): Promise<void>;
-  _parseSharedStrings(part: Readable): AsyncIterable<{ text: ExcelJS.CellValue }>;
-  _parseWorksheet(part: Readable, number: string): Iterable<{ value: AsyncIterable<ExcelJS.Row> }>;
+  properties?: { model?: { date1904?: boolean } };
+  styles: { getStyleModel(style: number): { numFmt?: string } | null };
 }
 
 /**
@@ -28,21 +28,19 @@ export async function* readXlsx(open: () => AsyncIterable<Buffer>): AsyncGenerat
   const entries = listZipEntries(Buffer.concat(parts));
   await checkZip(entries);
   try {
-    for await (const row of readSheet(entries)) {
-      const cells = readCells(row);
-      if (cells.some((cell) => cell !== '')) yield { line: row.number, cells };
-    }
+    for await (const row of readSheet(entries)) if (row.cells.some((cell) => cell !== '')) yield row;
   } catch (error) {
     throw error instanceof ImportRunFailed ? error : malformedXlsx();
   }
 }
 
 /**
- * Gives the parts to the parsers of exceljs one by one, the table of texts before the worksheet. Its reader of archives is
- * not used: it follows local headers, unpacks a worksheet that precedes the texts to a temporary file, may miss the last
- * parts of a small file, and breaks a character that two chunks share.
+ * Reads the parts one by one, the table of texts before the worksheet. The readers of exceljs are used for the workbook and
+ * its styles alone. That of archives follows local headers, unpacks a worksheet that precedes the texts to a temporary file,
+ * may miss the last parts of a small file, and breaks a character that two chunks share; those of texts and worksheets mix
+ * up runs of rich text with their phonetic readings, and end quietly where a part ends early.
  */
-async function* readSheet(entries: readonly ZipEntry[]): AsyncGenerator<ExcelJS.Row> {
+async function* readSheet(entries: readonly ZipEntry[]): AsyncGenerator<FileRow> {
   const sheet = entries.find(({ name }) => SHEET.test(name));
   if (!sheet) return;
   const text = (entry: ZipEntry) => unpack(entry).setEncoding('utf8');
@@ -51,40 +49,37 @@ async function* readSheet(entries: readonly ZipEntry[]): AsyncGenerator<ExcelJS.
   const parsers = await createParsers();
   if (workbook) await parsers._parseWorkbook(text(workbook));
   if (styles) await parsers._parseStyles(text(styles));
-  if (texts) parsers.sharedStrings = await readTexts(parsers._parseSharedStrings(text(texts)));
-  for (const { value: rows } of parsers._parseWorksheet(text(sheet), '1')) yield* rows;
+  const table = texts ? await readTexts(text(texts)) : [];
+  const toDate = styles ? await dateReader(parsers) : () => null;
+  yield* readWorksheet(text(sheet), { texts: table, toDate });
 }
 
 /** Reads the table of texts without their formats, which would need several times the memory. */
-async function readTexts(table: AsyncIterable<{ text: ExcelJS.CellValue }>): Promise<string[]> {
+async function readTexts(part: AsyncIterable<string>): Promise<string[]> {
   const texts: string[] = [];
-  for await (const { text } of table) texts.push(toText(text));
+  let richText = new RichText();
+  for await (const events of readXml(part)) {
+    for (const event of events) {
+      if (event.type === 'start' && event.name === 'si') richText = new RichText();
+      else if (event.type === 'end' && event.name === 'si') texts.push(richText.text);
+      else richText.add(event);
+    }
+  }
   return texts;
 }
 
 async function createParsers(): Promise<PartParsers> {
-  const options = { worksheets: 'emit', sharedStrings: 'emit', hyperlinks: 'ignore', styles: 'cache' } as const;
   const { stream } = (await import('exceljs')).default; // 670 modules, which only this needs
-  return new stream.xlsx.WorkbookReader('', options) as unknown as PartParsers;
+  return new stream.xlsx.WorkbookReader('', { styles: 'cache' }) as unknown as PartParsers;
 }
 
-function readCells(row: ExcelJS.Row): string[] {
-  if (row.cellCount > FILE_LIMITS.columns) {
-    throw new ImportRunFailed('import_file_too_many_columns', `A file has at most ${FILE_LIMITS.columns} columns`);
-  }
-  const cells: string[] = [];
-  row.eachCell({ includeEmpty: true }, ({ value }, column) => {
-    cells[column - 1] = toText(value);
-  });
-  return Array.from(cells, (cell) => cell ?? '');
-}
-
-function toText(value: ExcelJS.CellValue | undefined): string {
-  if (value === null || value === undefined) return '';
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString();
-  if (typeof value !== 'object') return String(value);
-  if ('richText' in value) return value.richText.map(({ text }) => text).join('');
-  if ('text' in value) return toText(value.text);
-  if ('result' in value) return toText(value.result);
-  return '';
+/** Returns the reader of dates, which are numbers in cells of a style for dates. */
+async function dateReader({ styles, properties }: PartParsers): Promise<WorkbookParts['toDate']> {
+  const dates = (await import('exceljs/lib/utils/utils.js')).default;
+  const areDates = new Map<number, boolean>();
+  return (value, style) => {
+    let isDate = areDates.get(style);
+    if (isDate === undefined) areDates.set(style, (isDate = dates.isDateFmt(styles.getStyleModel(style)?.numFmt)));
+    return isDate ? dates.excelToDate(value, properties?.model?.date1904) : null;
+  };
 }

@@ -1,6 +1,8 @@
 import type { UserCaller } from '@rmm/access';
 import type { TenantDatabase } from '@rmm/persistence';
+import { NO_STORED_ORGANIZATIONS } from '../../../test/no-stored-organizations.js';
 import type { ContactImportService } from '../../contacts/import/contact-import.service.js';
+import { ALREADY_LINKED } from '../../import/import-decision.policy.js';
 import type { PlannedGroup } from '../../import/import-plan.policy.js';
 import type { ImportService } from '../../import/import.service.js';
 import { FileRowsService } from '../file-rows.service.js';
@@ -50,7 +52,7 @@ describe('AnnotateRowsService', () => {
       tenants,
       runs,
       rows,
-      new FileRowsService(),
+      new FileRowsService(NO_STORED_ORGANIZATIONS),
       { planRows: plan(() => groups) } as unknown as ImportService,
       { planRows: plan(() => contacts) } as unknown as ContactImportService,
     );
@@ -104,6 +106,15 @@ describe('AnnotateRowsService', () => {
     expect(advances).toEqual([
       { done: 3, annotations: { invalid: 4, 'name-match': 3, conflict: 1 }, progress: { position: 2 } },
     ]);
+  });
+
+  it('says that a match by name would get a second link of one system', async () => {
+    stage('Acme');
+    const match = { id: 'o-1', name: 'Acme Inc' };
+    const group = { annotation: 'name-match', match, matchLinkedToSystem: true, conflictReason: null };
+    groups = [{ rows: [{ index: 0 }], ...group }];
+    await runChunk(runOf({ progress: { position: -1 } }));
+    expect(annotated).toMatchObject([{ annotation: 'name-match', matchId: 'o-1', reason: ALREADY_LINKED }]);
   });
 
   it('does not store the id of a contact that an earlier row would create', async () => {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { TenantDatabase } from '@rmm/persistence';
 import { ContactImportService } from '../../contacts/import/contact-import.service.js';
+import { ALREADY_LINKED } from '../../import/import-decision.policy.js';
 import { ImportService } from '../../import/import.service.js';
 import { FileRowsService } from '../file-rows.service.js';
 import { ImportRunRowsRepository, type AnnotatedRow, type StagedRow } from '../import-run-rows.repository.js';
@@ -49,7 +50,7 @@ export class AnnotateRowsService {
     let invalid = 0;
     for (let after = -1; ;) {
       const { rows } = await this.rows.listInOrder(caller, scope, { after, limit: ROWS_PER_CHUNK });
-      const states = await this.fileRows.readStates(run, rows, positions);
+      const states = await this.fileRows.readStates(caller, run, rows, positions);
       invalid += states.filter(({ annotation }) => annotation !== null).length;
       await this.tenants.transaction(caller, async (tx) => {
         await this.rows.reposition(tx, scope, states);
@@ -82,14 +83,14 @@ export class AnnotateRowsService {
     }
     const rows = await this.fileRows.readOrganizations(run, chunk);
     const groups = await this.organizations.planRows(caller, { partnerId, connectionId }, rows);
-    return groups.flatMap(({ rows: ofGroup, annotation, match, conflictReason }) =>
+    return groups.flatMap(({ rows: ofGroup, annotation, match, matchLinkedToSystem, conflictReason }) =>
       ofGroup.map(({ index }) => ({
         index,
         annotation,
         orgId: match?.id ?? null,
         matchId: match?.id ?? null,
         matchName: match?.name ?? null,
-        reason: conflictReason,
+        reason: matchLinkedToSystem ? ALREADY_LINKED : conflictReason,
       })),
     );
   }

@@ -1,6 +1,7 @@
 import type { UserCaller } from '@rmm/access';
 import type { AuditTrail } from '@rmm/messaging';
 import type { TenantDatabase } from '@rmm/persistence';
+import { NO_STORED_ORGANIZATIONS } from '../../../test/no-stored-organizations.js';
 import { contactsLock } from '../../contacts/contacts.service.js';
 import type { ContactImportService } from '../../contacts/import/contact-import.service.js';
 import type { ImportService } from '../../import/import.service.js';
@@ -52,7 +53,15 @@ describe('CommitRowsService', () => {
         Promise.resolve(void audited.push([action, details])),
     } as unknown as AuditTrail;
     const contacts = { writeRows } as unknown as ContactImportService;
-    service = new CommitRowsService(tenants, runs, rows, new FileRowsService(), organizations, contacts, audit);
+    service = new CommitRowsService(
+      tenants,
+      runs,
+      rows,
+      new FileRowsService(NO_STORED_ORGANIZATIONS),
+      organizations,
+      contacts,
+      audit,
+    );
   });
 
   const stage = (...rows: Partial<StagedRow>[]) => {
@@ -105,12 +114,12 @@ describe('CommitRowsService', () => {
   });
 
   const pinned = { expectedAnnotation: 'link-match', expectedOrganizationId: ORG_ID };
-  const unpinned = { expectedAnnotation: null, expectedOrganizationId: null, reactivate: false };
+  const unconfirmed = { expectedAnnotation: null, expectedOrganizationId: ORG_ID, reactivate: false };
   const nameMatch = { annotation: 'name-match', matchId: ORG_ID };
   const deleted = { annotation: 'matched-soft-deleted', matchId: ORG_ID };
   it.each<[string, Partial<StagedRow>, LeasedRun['options'], object]>([
     ['pins a row to its preview', { annotation: 'link-match', matchId: ORG_ID }, {}, pinned],
-    ['does not confirm a match by name', nameMatch, {}, unpinned],
+    ['pins a match by name to the organization and does not confirm it', nameMatch, {}, unconfirmed],
     ['confirms matches by name for all rows', nameMatch, { confirmMatches: true }, { expectedOrganizationId: ORG_ID }],
     [
       'confirms a match by name of one row',
@@ -127,7 +136,7 @@ describe('CommitRowsService', () => {
       { reactivate: true, rows: [{ index: 0, reactivate: false, forceCreate: true }] },
       { reactivate: false, forceCreate: true, expectedOrganizationId: ORG_ID },
     ],
-    ['ignores choices for other rows', nameMatch, { rows: [{ index: 9, reactivate: true }] }, unpinned],
+    ['ignores choices for other rows', nameMatch, { rows: [{ index: 9, reactivate: true }] }, unconfirmed],
   ])('%s', async (_, row, options, expected) => {
     stage(row);
     await runChunk({ options, mapping: { organization: 'Name' } });
@@ -139,8 +148,10 @@ describe('CommitRowsService', () => {
     await runChunk({ kind: 'contacts' });
     expect(written).toMatchObject([
       { expectedAnnotation: 'link-match', expectedContactId: CONTACT_ID },
-      { expectedAnnotation: null, expectedContactId: null },
+      { expectedAnnotation: 'email-match', expectedContactId: null },
     ]);
+    await runChunk({ kind: 'contacts', options: { rows: [{ index: 1, expectedContactId: CONTACT_ID }] } });
+    expect(written[1]).toMatchObject({ expectedAnnotation: null, expectedContactId: CONTACT_ID });
     await runChunk({ kind: 'contacts', options: { confirmMatches: true } });
     expect(written[1]).toMatchObject({ expectedAnnotation: 'email-match', expectedContactId: CONTACT_ID });
   });

@@ -85,26 +85,40 @@ export class CommitRowsService {
 function pinRows(options: CommitOptions, kind: LeasedRun['kind'], chunk: readonly StagedRow[]) {
   const own = new Map(options.rows?.map((row) => [row.index, row]));
   return chunk.map(({ index, cells, annotation, matchId }) => {
-    const pins = defaultPins(options, kind, annotation, matchId);
     const { index: _, ...given }: CommittedRowOptions = own.get(index) ?? { index };
+    const pins = defaultPins(options, kind, { annotation, matchId }, isPinned(given));
     return { index, cells, extra: { ...pins, ...given } };
   });
 }
+
+const isPinned = (given: Omit<CommittedRowOptions, 'index'>): boolean =>
+  [given.expectedAnnotation, given.expectedOrganizationId, given.expectedContactId].some((pin) => pin !== undefined);
 
 /** A name or address is a hint: without its confirmation the row is refused as in a JSON import. */
 function defaultPins(
   { confirmMatches, reactivate }: CommitOptions,
   kind: LeasedRun['kind'],
-  annotation: string | null,
-  matchId: string | null,
+  { annotation, matchId }: Pick<StagedRow, 'annotation' | 'matchId'>,
+  hasOwnPins: boolean,
 ): Omit<CommittedRowOptions, 'index'> {
   const isHint = annotation === 'name-match' || annotation === 'email-match';
-  if (annotation === null || (isHint && !confirmMatches)) return {};
+  if (annotation === null) return {};
+  if (isHint && !confirmMatches) return hasOwnPins ? {} : unconfirmedPins(kind, annotation, matchId);
   const pins: Omit<CommittedRowOptions, 'index'> = { expectedAnnotation: annotation };
   if (matchId !== null && kind === 'contacts') pins.expectedContactId = matchId;
   if (matchId !== null && kind === 'organizations') pins.expectedOrganizationId = matchId;
   if (reactivate && annotation === 'matched-soft-deleted') pins.reactivate = true;
   return pins;
+}
+
+/** Returns half of the confirmation of a hint, which alone does not confirm it: the row is refused if the match is gone. */
+function unconfirmedPins(
+  kind: LeasedRun['kind'],
+  expectedAnnotation: string,
+  matchId: string | null,
+): Omit<CommittedRowOptions, 'index'> {
+  if (kind === 'contacts') return { expectedAnnotation };
+  return matchId === null ? {} : { expectedOrganizationId: matchId };
 }
 
 function toOutcomes(chunk: readonly StagedRow[], lists: WrittenLists): RowOutcome[] {

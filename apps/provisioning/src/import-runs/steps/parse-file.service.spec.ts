@@ -1,6 +1,7 @@
 import ExcelJS from 'exceljs';
 import type { UserCaller } from '@rmm/access';
 import type { TenantDatabase } from '@rmm/persistence';
+import { NO_STORED_ORGANIZATIONS } from '../../../test/no-stored-organizations.js';
 import { FileRowsService } from '../file-rows.service.js';
 import type { ImportFilesRepository } from '../files/import-files.repository.js';
 import type { ImportRunRowsRepository } from '../import-run-rows.repository.js';
@@ -16,7 +17,7 @@ describe('ParseFileService', () => {
   function parse(
     file: string | Buffer,
     changes: Partial<LeasedRun> = {},
-    fileRows = new FileRowsService(),
+    fileRows = new FileRowsService(NO_STORED_ORGANIZATIONS),
   ): Promise<boolean> {
     [stored, advances, isDeleted, largestBatch] = [[], [], false, 0];
     const tenants = {
@@ -66,7 +67,7 @@ describe('ParseFileService', () => {
 
   it('accepts 100,000 rows in batches of 1,000 and no more', async () => {
     const names = Array.from({ length: 100_001 }, (_, n) => `C${n >> 2}\n`).join('');
-    const assign = (_: unknown, rows: readonly { index: number }[]) =>
+    const assign = (_: unknown, __: unknown, rows: readonly { index: number }[]) =>
       Promise.resolve(rows.map(({ index }) => ({ index, position: index, annotation: null, reason: null })));
     const unchecked = { readStates: assign } as unknown as FileRowsService;
     await expect(parse(`organization\n${names}`, {}, unchecked)).rejects.toMatchObject({

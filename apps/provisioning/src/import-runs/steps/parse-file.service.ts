@@ -100,7 +100,7 @@ export class ParseFileService {
       throw new ImportRunFailed('import_file_too_many_rows', `A file has at most ${FILE_LIMITS.rows} rows`);
     }
     const staged = batch.map(({ line, cells, problem }, at) => ({ line, cells, problem, index: counts.total + at }));
-    const states = await this.fileRows.readStates({ ...run, ...header }, staged, positions);
+    const states = await this.fileRows.readStates(caller, { ...run, ...header }, staged, positions);
     const rows = staged.map((row, at) => {
       const { position, annotation, reason } = states[at] ?? { position: null, annotation: null, reason: null };
       const { index, line, cells, problem } = row;

@@ -26,6 +26,9 @@ export function createRowErrorDto<Code extends string>(codes: readonly Code[]) {
 
     @ApiProperty({ enum: codes, description: 'Stable code of the error' })
     code: Code;
+
+    @ApiProperty({ required: false, description: 'Field of the row that is to blame; absent when it is not one alone' })
+    field?: string;
   }
   return RowError;
 }

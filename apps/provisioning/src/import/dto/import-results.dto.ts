@@ -37,6 +37,9 @@ export class PreviewedRowDto {
   @ApiProperty({ required: false, description: 'Why the row conflicts; only for a conflict' })
   conflictReason?: string;
 
+  @ApiProperty({ required: false, description: 'Field of the row that is to blame for the conflict' })
+  conflictField?: string;
+
   [column: string]: unknown;
 }
 

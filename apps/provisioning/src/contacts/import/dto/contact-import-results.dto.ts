@@ -50,6 +50,9 @@ export class PreviewedContactRowDto {
   @ApiProperty({ required: false, description: 'Why the row conflicts; only for a conflict' })
   conflictReason?: string;
 
+  @ApiProperty({ required: false, description: 'Field of the row that is to blame for the conflict' })
+  conflictField?: string;
+
   @ApiProperty({ required: false, description: 'The row is imported all the same' })
   warning?: string;
 
