@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Outbound, type OutboundResponse, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
 import { Clock } from '@rmm/service-kit';
 import { type Span, traceparentOf } from '@rmm/tracing';
@@ -9,7 +9,7 @@ import {
   RESPONSE_BODY_CHARACTERS,
   truncateText,
 } from '../attempt-log/stored-exchange.mapper.js';
-import { DispatcherConfig } from '../config.js';
+import { DISPATCHER_CONFIG, type DispatcherConfig } from '../config.js';
 import type { Subscription } from '../subscriptions/subscription.mapper.js';
 import { endAttemptSpan, startAttemptSpan } from './attempt-span.js';
 import { BreakersService } from './breakers.service.js';
@@ -28,7 +28,7 @@ export class DeliveryAttemptsService {
     private readonly outbound: Outbound,
     private readonly breakers: BreakersService,
     private readonly clock: Clock,
-    private readonly config: DispatcherConfig,
+    @Inject(DISPATCHER_CONFIG) private readonly config: DispatcherConfig,
   ) {}
 
   /** Sends a delivery with the settings of its webhook and returns the outcome. Never rejects. */

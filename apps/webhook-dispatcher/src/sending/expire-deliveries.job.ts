@@ -1,6 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Job, Logger } from '@rmm/service-kit';
-import { DispatcherConfig } from '../config.js';
+import { DISPATCHER_CONFIG, type DispatcherConfig } from '../config.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
 import {
@@ -33,7 +33,7 @@ export class ExpireDeliveriesJob {
     private readonly outcomes: OutcomeBatcherService,
     private readonly leases: PartitionLeaseManagerService,
     private readonly logger: Logger,
-    config: DispatcherConfig,
+    @Inject(DISPATCHER_CONFIG) config: DispatcherConfig,
     metrics: DispatcherMetrics,
   ) {
     this.days = config.deliveryRetentionDays - 1;
