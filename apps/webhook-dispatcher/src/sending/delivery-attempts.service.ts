@@ -15,7 +15,7 @@ import { endAttemptSpan, startAttemptSpan } from './attempt-span.js';
 import { BreakersService } from './breakers.service.js';
 import { deliveryHeaders } from './delivery-request.js';
 import { createOutcome, type Outcome, type QueuedDelivery } from './queued-delivery.js';
-import { retryAfterMs, retryDelayMs, type RetryPolicy } from './retry-delay.js';
+import { requestedPauseMs, retryDelayMs, type RetryPolicy } from './retry-delay.js';
 
 /** Limit of the response bytes that are read. @see docs/reference/webhooks.md */
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -84,7 +84,7 @@ export class DeliveryAttemptsService {
     }
     outcome.errorMessage = `HTTP ${status}: ${truncateText(body, ERROR_BODY_CHARACTERS)}`;
     const { retryAfterCapSeconds } = this.config;
-    const requestedMs = retryAfterMs(status, headers['retry-after'], this.clock.nowMs(), retryAfterCapSeconds);
+    const requestedMs = requestedPauseMs(status, headers['retry-after'], this.clock.nowMs(), retryAfterCapSeconds);
     return scheduleRetry(outcome, requestedMs, policy);
   }
 }
