@@ -99,6 +99,25 @@ describe('DeliveriesRepository', () => {
     expect(failed).toEqual({ rows: [], total: 0 });
   });
 
+  it('finds the deliveries of an event type without reading those of others', async () => {
+    await insert('old');
+    await cluster.rows(`update delivery set event_type = 'device.deleted' where event_id = 'old'`);
+    await cluster.rows(
+      `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, status)
+       select gen_random_uuid(), now(), $1, $2, $3, 'device.online', 'e' || n, 6, 'delivered' from generate_series(1, 5000) n`,
+      [mine.partnerId, mine.orgId, webhookId],
+    );
+    await cluster.rows('analyze delivery');
+    const filter = { webhookId, eventType: 'device.deleted' };
+    const found = await repository.list(organizationCaller(mine), filter, { page: 1, limit: 10 });
+    expect([found.total, found.rows.map(({ eventId }) => eventId)]).toEqual([1, ['old']]);
+    const plan = await cluster.rows(
+      'explain (analyze, costs off) select from delivery where webhook_id = $1 and event_type = $2',
+      [webhookId, filter.eventType],
+    );
+    expect(JSON.stringify(plan)).not.toContain('Rows Removed');
+  });
+
   it('returns nothing after the last page', async () => {
     const older = await insert('a');
     await cluster.rows(`update delivery set created_at = created_at - interval '1 s' where id = $1`, [older]);
