@@ -56,6 +56,15 @@ describe('DeliveriesRepository', () => {
   const list = (page: number, limit = 10, as = mine) =>
     repository.list(organizationCaller(as), { webhookId }, { page, limit });
 
+  /** Counts the rows of deliveries that were read without an index. */
+  const countScannedRows = async () => {
+    await tenants.read(organizationCaller(mine), 'select pg_stat_force_next_flush()::text');
+    const [row] = await cluster.rows<{ scanned: number }>(
+      `select sum(seq_tup_read)::int as scanned from pg_stat_user_tables where relname like 'delivery\\_%'`,
+    );
+    return row?.scanned ?? 0;
+  };
+
   it('inserts a delivery that is due at once, with its text, and counts it', async () => {
     const id = await insert('a');
     expect(await get(id)).toMatchObject({ id, status: 'pending', attempt: 0, eventId: 'a', body: '{"event":"a"}' });
@@ -108,14 +117,14 @@ describe('DeliveriesRepository', () => {
       [mine.partnerId, mine.orgId, webhookId],
     );
     await cluster.rows('analyze delivery');
-    const filter = { webhookId, eventType: 'device.deleted' };
-    const found = await repository.list(organizationCaller(mine), filter, { page: 1, limit: 10 });
+    const listType = (eventType: string) =>
+      repository.list(organizationCaller(mine), { webhookId, eventType }, { page: 1, limit: 10 });
+    // A prepared statement would keep a plan for the usual type.
+    for (let n = 0; n < 12; n += 1) await listType('device.online');
+    const before = await countScannedRows();
+    const found = await listType('device.deleted');
     expect([found.total, found.rows.map(({ eventId }) => eventId)]).toEqual([1, ['old']]);
-    const plan = await cluster.rows(
-      'explain (analyze, costs off) select from delivery where webhook_id = $1 and event_type = $2',
-      [webhookId, filter.eventType],
-    );
-    expect(JSON.stringify(plan)).not.toContain('Rows Removed');
+    expect((await countScannedRows()) - before).toBe(0);
   });
 
   it('returns nothing after the last page', async () => {
