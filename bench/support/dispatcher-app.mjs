@@ -262,14 +262,18 @@ export class DispatcherApp {
 
   /**
    * Publishes events for the organizations in turn, as fast as the stream accepts them.
-   * @param options  `data` of each event, its `publisher`, and how many are in flight
+   * @param options  `data` of each event, its `publisher`, how many are in flight, and the time after which no more are sent
+   * @returns their number
    */
-  async publishAll(organizations, count, { window = WINDOW, ...options } = {}) {
+  async publishAll(organizations, count, { window = WINDOW, limitMs = Infinity, ...options } = {}) {
+    const endMs = performance.now() + limitMs;
     let next = 0;
     const loop = async () => {
-      while (next < count) await this.publish(organizations[next++ % organizations.length], options);
+      while (next < count && performance.now() < endMs)
+        await this.publish(organizations[next++ % organizations.length], options);
     };
     await Promise.all(Array.from({ length: window }, loop));
+    return next;
   }
 
   /** Publishes events at a steady rate, without waiting for their deliveries. */
