@@ -1,10 +1,13 @@
 // ./fleet bench webhooks-fairness: the effect on the webhooks of quiet tenants of what other webhooks do: hang, fail,
-// drip, refuse or be fast with many deliveries, hang in the same organization, at the same origin, or in many organizations.
+// drip, refuse or be fast with many deliveries or large events, hang in the same organization, at the same origin, or in many
+// organizations.
 // `--arms` selects cases. `--long` runs each with one dispatcher, with three, and while one is added and one killed.
 import getPort from 'get-port';
+import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BenchServer } from '../support/bench-server.mjs';
 import { openStores, DispatcherApp } from '../support/dispatcher-app.mjs';
+import { DispatcherWatch } from '../support/dispatcher-watch.mjs';
 import { isLong, isQuick, isSelected } from '../support/options.mjs';
 import { QuietTenants } from '../support/quiet-tenants.mjs';
 import { report, target } from '../support/report.mjs';
@@ -17,11 +20,14 @@ const BEFORE_SECONDS = isLong ? 8 : 3;
 /** With `--long` long enough for the attempts at receivers that hang, 30 s each, to end. */
 const DURING_SECONDS = isQuick ? 5 : isLong ? 60 : 12;
 const STORED_MS = 30_000;
+const STORED_LARGE_MS = 60_000;
 /** A rate that fills any share of memory of a webhook that hangs within seconds. */
 const SIBLING_PER_SECOND = 60;
 const SIBLING_SECONDS = isLong ? 60 : 25;
 const ONE_ORIGIN = { organizations: 150, each: 300, quiet: 20 };
 const REFUSING = { organizations: isLong ? 100 : 50, webhooks: 20, each: isLong ? 30 : 20, quiet: 20 };
+/** Random bytes, which PostgreSQL cannot compress. `window` are on their way to the stream at a time. */
+const LARGE = { events: isQuick ? 400 : 4_000, bytes: 240_000, window: 32, limitMs: 60_000, quiet: 20, maxHeapMb: 400 };
 /** Ways to run a case: the number of dispatchers, and what happens to them in the middle. */
 const ONE = { suffix: '', replicas: 1 };
 const THREE = { suffix: ' (3 replicas)', replicas: 3 };
@@ -79,6 +85,8 @@ const CASES = [
       };
     },
   },
+  largeEvents('large events: to one tenant', 1, 'ok'),
+  largeEvents('large events: to eight tenants that hang', 8, 'hang'),
 ]
   .flatMap((each) => WAYS.map((way) => ({ ...each, ...way, name: each.name + way.suffix })))
   .filter(({ name }) => isSelected(name));
@@ -113,6 +121,28 @@ function manyDeliveries(name, url) {
   };
 }
 
+/** Thousands of events of 240 KB in one burst. They are measured while they arrive, too. */
+function largeEvents(name, organizations, behavior) {
+  return {
+    name,
+    isLarge: true,
+    storedMs: STORED_LARGE_MS,
+    quiet: (dispatcher) => QuietTenants.open(dispatcher, receiver, { count: LARGE.quiet }),
+    noise: async (dispatcher) => {
+      const tenants = await dispatcher.addOrganizations(organizations, () => [`${noisyUrl}/${behavior}/noisy`]);
+      const options = {
+        data: { note: randomBytes((LARGE.bytes * 3) / 4).toString('base64') },
+        publisher: await dispatcher.connectPublisher(),
+        window: LARGE.window,
+        limitMs: LARGE.limitMs,
+      };
+      const noise = { organizations: tenants };
+      noise.publish = async () => (noise.deliveries = await dispatcher.publishAll(tenants, LARGE.events, options));
+      return noise;
+    },
+  };
+}
+
 /** Adds a dispatcher after a third of the time, and kills one after two thirds. */
 async function addAndKill(dispatcher, seconds) {
   const third = sleep((seconds * 1_000) / 3);
@@ -124,14 +154,16 @@ async function addAndKill(dispatcher, seconds) {
 }
 
 /** Runs one case with new dispatchers. */
-async function run({ name, quiet: openQuiet, noise: createNoise, seconds = DURING_SECONDS, replicas, disturb }) {
+async function run({ quiet: openQuiet, noise: createNoise, seconds = DURING_SECONDS, storedMs, ...options }) {
+  const { name, replicas, disturb, isLarge = false } = options;
   const dispatcher = await DispatcherApp.open(stores, { replicas });
+  const watch = new DispatcherWatch(dispatcher);
   try {
     const quiet = await openQuiet(dispatcher);
     await quiet.measure(WARM_UP_SECONDS);
     const before = await quiet.measure(BEFORE_SECONDS);
     const noise = await createNoise(dispatcher, quiet);
-    const arriving = await quiet.measureDuring(() => publish(dispatcher, noise));
+    const arriving = await quiet.measureDuring(() => publish(dispatcher, noise, storedMs));
     const during = await quiet.measureDuring(() =>
       Promise.all([sleep(seconds * 1_000), disturb?.(dispatcher, seconds)]),
     );
@@ -141,19 +173,22 @@ async function run({ name, quiet: openQuiet, noise: createNoise, seconds = DURIN
       arriving,
       during,
       noise: await statsOf(dispatcher, noise),
+      watched: await watch.stop(),
       isDisturbed: disturb !== undefined,
+      isLarge,
     };
   } finally {
+    await watch.stop().catch(() => undefined);
     await dispatcher.close({ kill: true });
     await Promise.all([receiver.ask('taken'), noisyReceiver.ask('taken')]);
   }
 }
 
 /** Publishes the events of the noisy tenants, and waits until their deliveries are stored. */
-async function publish(dispatcher, noise) {
+async function publish(dispatcher, noise, storedMs = STORED_MS) {
   await (noise.publish ?? (() => sleep(1_000)))();
   const startedAt = performance.now();
-  while ((await statsOf(dispatcher, noise)).stored < noise.deliveries && performance.now() - startedAt < STORED_MS)
+  while ((await statsOf(dispatcher, noise)).stored < noise.deliveries && performance.now() - startedAt < storedMs)
     await sleep(100);
 }
 
@@ -166,7 +201,7 @@ async function statsOf(dispatcher, { organizations }) {
 }
 
 function print(cases) {
-  const arms = cases.map(({ name, before, arriving, during, noise }) => ({
+  const arms = cases.map(({ name, before, arriving, during, noise, watched }) => ({
     case: name,
     'before p50': before.p50Ms,
     'before p99': before.p99Ms,
@@ -180,6 +215,9 @@ function print(cases) {
     doubled: arriving.received + during.received - arriving.distinct - during.distinct,
     'noise stored': noise.stored,
     'noise ended': noise.ended,
+    'heap max MB': watched.heapMb,
+    'RSS max MB': watched.rssMb,
+    'cut by NATS': watched.cuts,
   }));
   const bar = ({ before }) => Math.max(2 * before.p99Ms, before.p99Ms + 50);
   report(
@@ -188,6 +226,13 @@ function print(cases) {
       arms,
       targets: [
         ...cases.map((each) => target(`p99, ${each.name}, ms`, each.during.p99Ms, '<=', bar(each))),
+        ...cases
+          .filter(({ isLarge }) => isLarge)
+          .flatMap((each) => [
+            target(`p99 while they arrive, ${each.name}, ms`, each.arriving.p99Ms, '<=', bar(each)),
+            target(`heap, ${each.name}, MB`, each.watched.heapMb, '<=', LARGE.maxHeapMb),
+          ]),
+        target('dispatchers cut by NATS', sumOf(arms, 'cut by NATS'), '<=', 0),
         target('quiet events missing', sumOf(arms, 'missing'), '<=', 0),
         target(
           'quiet events doubled',
@@ -209,7 +254,10 @@ function print(cases) {
           `webhook that is measured and one that hangs. "One origin": ${ONE_ORIGIN.organizations} organizations with ` +
           `${ONE_ORIGIN.each} deliveries each, ${ONE_ORIGIN.quiet} quiet ones elsewhere. "Same origin": 10 quiet tenants ` +
           `at the origin that hangs for another. "Retries": ${REFUSING.organizations * REFUSING.webhooks} receivers that ` +
-          `refuse; the ${REFUSING.quiet} quiet ones respond 500 to each first attempt, so that a second is included.`,
+          `refuse; the ${REFUSING.quiet} quiet ones respond 500 to each first attempt, so that a second is included. ` +
+          `"Large events": ${LARGE.events.toLocaleString('en')} of ${LARGE.bytes / 1_000} KB as fast as the stream takes them, ` +
+          `next to ${LARGE.quiet} quiet tenants.`,
+        'Heap and RSS are those of the largest dispatcher, looked at four times a second.',
       ],
     },
     process.argv,

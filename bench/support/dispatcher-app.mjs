@@ -69,7 +69,7 @@ export class DispatcherApp {
   async open(stores, { env = {}, redisDatabase = 0, nodeFlags = [], replicas = 1 }) {
     Object.assign(this, { env, nodeFlags });
     this.database = await stores.createDatabase([SCHEMA]);
-    this.nats = await stores.nats();
+    this.nats = await stores.nats({ monitored: true });
     this.undo.push(() => this.nats.kill());
     this.redisUrl = `${stores.redisUrl}/${redisDatabase}`;
     this.identity = await FakeIdentity.start(this.nats.url);
@@ -84,7 +84,7 @@ export class DispatcherApp {
     this.undo.push(() => this.admin.end());
     this.redis = new Redis(this.redisUrl);
     this.undo.push(() => this.redis.disconnect());
-    await this.connectPublisher();
+    this.publisher = await this.connectPublisher();
     await this.findProcesses();
     await this.scaleTo(replicas);
   }
@@ -153,14 +153,16 @@ export class DispatcherApp {
     this.replicas.pop().child.kill('SIGKILL');
   }
 
+  /** Returns a publisher with a connection of its own, so that large events do not delay those of others. */
   async connectPublisher() {
     const link = new NatsLink({ url: this.nats.url, name: 'bench-publisher' });
     await link.open();
-    this.publisher = new JetStreamPublisher(link);
+    const publisher = new JetStreamPublisher(link);
     this.undo.push(async () => {
-      this.publisher.close();
+      publisher.close();
       await link.close();
     });
+    return publisher;
   }
 
   async findProcesses() {
@@ -249,22 +251,29 @@ export class DispatcherApp {
   }
 
   /** Publishes one event of an organization. Resolves when the stream has it. */
-  publish({ orgId, partnerId }) {
+  publish({ orgId, partnerId }, { publisher = this.publisher, data = eventData() } = {}) {
     const id = randomUUID();
     const timestamp = new Date().toISOString();
     const aggregate = { aggregateId: orgId, aggregateVersion: 1 };
     const envelope = { id, type: EVENT_TYPE, schemaVersion: 1, timestamp, partnerId, orgId, ...aggregate };
-    const payload = JSON.stringify({ ...envelope, data: eventData() });
-    return this.publisher.publish(`rmm.events.${orgId}.${EVENT_TYPE}`, payload, id);
+    const payload = JSON.stringify({ ...envelope, data });
+    return publisher.publish(`rmm.events.${orgId}.${EVENT_TYPE}`, payload, id);
   }
 
-  /** Publishes events for the organizations in turn, as fast as the stream accepts them. */
-  async publishAll(organizations, count) {
+  /**
+   * Publishes events for the organizations in turn, as fast as the stream accepts them.
+   * @param options  `data` of each event, its `publisher`, how many are in flight, and the time after which no more are sent
+   * @returns their number
+   */
+  async publishAll(organizations, count, { window = WINDOW, limitMs = Infinity, ...options } = {}) {
+    const endMs = performance.now() + limitMs;
     let next = 0;
     const loop = async () => {
-      while (next < count) await this.publish(organizations[next++ % organizations.length]);
+      while (next < count && performance.now() < endMs)
+        await this.publish(organizations[next++ % organizations.length], options);
     };
-    await Promise.all(Array.from({ length: WINDOW }, loop));
+    await Promise.all(Array.from({ length: window }, loop));
+    return next;
   }
 
   /** Publishes events at a steady rate, without waiting for their deliveries. */

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
+import { DISPATCHER, ENTRY, listDeliveryPath } from './support/delivery-path.mjs';
 
 const args = process.argv.slice(2);
 const since = args.includes('--since') ? args.splice(args.indexOf('--since'), 2)[1] : null;
@@ -75,6 +76,14 @@ const decoratorNames = (node) =>
     (ts.isCallExpression(expression) ? expression.expression : expression).getText(),
   );
 
+const importsTypesOnly = ({ importClause }) =>
+  importClause !== undefined &&
+  (importClause.isTypeOnly ||
+    (importClause.name === undefined &&
+      importClause.namedBindings !== undefined &&
+      ts.isNamedImports(importClause.namedBindings) &&
+      importClause.namedBindings.elements.every((element) => element.isTypeOnly)));
+
 /** Reads one file: its named functions, classes, constructor dependencies and imports. */
 function measure(file) {
   const text = fs.readFileSync(file, 'utf8');
@@ -87,6 +96,8 @@ function measure(file) {
     classes: 0,
     dependencies: [],
     imports: [],
+    /** Imports of more than types. */
+    runtimeImports: [],
   };
   const linesOf = (node) =>
     source.getLineAndCharacterOfPosition(node.getEnd()).line -
@@ -111,8 +122,10 @@ function measure(file) {
       const constructor = node.members.find(ts.isConstructorDeclaration);
       if (constructor && isProvider) found.dependencies.push(constructor.parameters.length);
     }
-    if (ts.isImportDeclaration(node) && node.moduleSpecifier.text.startsWith('.'))
+    if (ts.isImportDeclaration(node) && node.moduleSpecifier.text.startsWith('.')) {
       found.imports.push(node.moduleSpecifier.text);
+      if (!importsTypesOnly(node)) found.runtimeImports.push(node.moduleSpecifier.text);
+    }
     ts.forEachChild(node, read);
   };
   read(source);
@@ -140,20 +153,47 @@ const hasRole = ({ file }) => {
 const declaresClass = ({ classes }) => classes > 0;
 const percent = (part, whole) => (whole.length ? `${Math.round((100 * part.length) / whole.length)} %` : '-');
 
-function createApiKeyPath() {
-  const byName = new Map(product.map((one) => [one.file, one]));
+const byName = new Map(product.map((one) => [one.file, one]));
+
+/** Follows relative imports from some files. @returns the lines of each file that is imported, by name */
+function importedFrom(entries, importsOf, isFollowed = () => true) {
   const seen = new Map();
   const follow = (name) => {
     const one = byName.get(name);
     if (!one || seen.has(name)) return;
     seen.set(name, one.lines);
-    for (const specifier of one.imports) {
+    for (const specifier of importsOf(one)) {
       const target = path.posix.join(path.posix.dirname(name), specifier.replace(/\.js$/, '.ts'));
-      if (CREATE_API_KEY.follow.some((pattern) => pattern.test(target))) follow(target);
+      if (isFollowed(target)) follow(target);
     }
   };
-  CREATE_API_KEY.entry.forEach((name) => follow(`${CREATE_API_KEY.app}/${name}`));
+  entries.forEach(follow);
   return seen;
+}
+
+const createApiKeyPath = () =>
+  importedFrom(
+    CREATE_API_KEY.entry.map((name) => `${CREATE_API_KEY.app}/${name}`),
+    (one) => one.imports,
+    (target) => CREATE_API_KEY.follow.some((pattern) => pattern.test(target)),
+  );
+
+/**
+ * Measures the path of a delivery from the event in the stream to the stored outcome: the files that the README of the
+ * dispatcher lists, of which its consumer must import each one of the service, and all that it imports there.
+ */
+function deliveryPath() {
+  const imported = importedFrom([ENTRY], (one) => one.runtimeImports);
+  const listed = listDeliveryPath(root);
+  const own = listed.filter((file) => file.startsWith(`${DISPATCHER}/`));
+  const unused = own.filter((file) => !imported.has(file));
+  if (unused.length > 0) throw new Error(`${ENTRY} does not import ${unused.join(', ')}.`);
+  const size = (files) => ({ files: files.length, lines: sum(files.map((file) => byName.get(file).lines)) });
+  return {
+    listed: new Map(listed.map((file) => [file, byName.get(file).lines])),
+    own: size(own),
+    imported: size([...imported.keys()]),
+  };
 }
 
 /** Counts lines that name a field or its column, migrations included, specs left out. */
@@ -197,6 +237,8 @@ function commitSubjects() {
 
 const dependencies = product.flatMap((one) => one.dependencies);
 const apiKey = createApiKeyPath();
+const delivery = deliveryPath();
+const sizeOf = (files) => shown({ files: files.length, lines: sum(files.map((one) => one.lines)) });
 /** Returns whether `./fleet` runs a file to start, stop or test a fleet; the doctor and the scripts of API documents are apart. */
 const isLauncher = (file) => /^tools\/(fleet\.mjs|src\/)/.test(file) && !isDoctor(file);
 const isDoctor = (file) => /^tools\/src\/(doctor\/|commands\/doctor)/.test(file);
@@ -230,17 +272,19 @@ const rows = [
     ];
   }),
   ['Path "create an API key"', shown({ files: apiKey.size, lines: sum([...apiKey.values()]) })],
+  [
+    'Path of a delivery, event to stored outcome',
+    shown({ files: delivery.listed.size, lines: sum([...delivery.listed.values()]) }),
+  ],
+  ['Path of a delivery, its part in the dispatcher', shown(delivery.own)],
+  ['All that the consumer of events imports in the dispatcher', shown(delivery.imported)],
+  [`\`${DISPATCHER}/src\``, sizeOf(within(`${DISPATCHER}/src/`))],
+  [`\`${DISPATCHER}/src/sending\``, sizeOf(within(`${DISPATCHER}/src/sending/`))],
   ...SAMPLE_FIELDS.map((field) => {
     const { files, lines } = fieldEdits(field);
     return [`Lines that name \`${field.name}\` in ${field.app}`, lines ? `${lines} in ${files} files` : 'not there'];
   }),
-  [
-    '`service-kit` source',
-    shown({
-      files: within('libs/service-kit/').length,
-      lines: sum(within('libs/service-kit/').map((one) => one.lines)),
-    }),
-  ],
+  ['`service-kit` source', sizeOf(within('libs/service-kit/'))],
   ['Launcher (`tools/fleet.mjs` and `tools/src` without the doctor)', toolLines(isLauncher)],
   ['`./fleet doctor`', toolLines(isDoctor)],
   ['`tools` without specs', shown(linesBelow('tools'))],
@@ -251,4 +295,6 @@ const rows = [
 
 console.log('| Measure | Value |\n| --- | --- |');
 rows.forEach(([name, value]) => console.log(`| ${name} | ${value} |`));
-if (process.argv.includes('--paths')) for (const [file, lines] of apiKey) console.log(`${lines} ${file}`);
+if (process.argv.includes('--paths')) {
+  for (const [file, lines] of [...apiKey, ...delivery.listed]) console.log(`${lines} ${file}`);
+}

@@ -8,25 +8,28 @@ import {
 } from '@rmm/service-kit';
 import { type Cidr } from '@rmm/validation';
 
-/** The settings of sending webhooks; the class is also the injection token. @see docs/reference/configuration.md */
-export abstract class DispatcherConfig {
+/** Injection token of `DispatcherConfig`. */
+export const DISPATCHER_CONFIG = Symbol('DISPATCHER_CONFIG');
+
+/** The settings of sending webhooks. @see docs/reference/configuration.md */
+export interface DispatcherConfig {
   /** Time limit of an attempt, in milliseconds. */
-  abstract readonly timeoutMs: number;
+  readonly timeoutMs: number;
   /** Concurrent attempts: of one webhook, to one origin, of one replica, of one organization. */
-  abstract readonly webhookConcurrency: number;
-  abstract readonly originConcurrency: number;
-  abstract readonly workerConcurrency: number;
-  abstract readonly organizationConcurrency: number;
+  readonly webhookConcurrency: number;
+  readonly originConcurrency: number;
+  readonly workerConcurrency: number;
+  readonly organizationConcurrency: number;
   /** Origins with open connections; those of the least recently used one are closed first. */
-  abstract readonly maxOrigins: number;
+  readonly maxOrigins: number;
   /** The longest `Retry-After` that is respected. */
-  abstract readonly retryAfterCapSeconds: number;
+  readonly retryAfterCapSeconds: number;
   /** After how many hours without a success a webhook is set to `failed`. */
-  abstract readonly autoFailAfterHours: number;
+  readonly autoFailAfterHours: number;
   /** Longer than any retry policy, so that no delivery is dropped while it waits for a retry. */
-  abstract readonly deliveryRetentionDays: number;
+  readonly deliveryRetentionDays: number;
   /** Sends receivers the `traceparent` of their attempt. */
-  abstract readonly sendTraceparent: boolean;
+  readonly sendTraceparent: boolean;
 }
 
 export interface WebhookDispatcherConfig extends FleetConfig, SecretsConfig {

@@ -1,7 +1,7 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Outbound } from '@rmm/outbound';
 import { KeyRing } from '@rmm/secrets';
-import { DispatcherConfig, type WebhookDispatcherConfig } from './config.js';
+import { DISPATCHER_CONFIG, type WebhookDispatcherConfig } from './config.js';
 import { DispatcherMetrics } from './dispatcher.metrics.js';
 
 /** Provides what every feature of the service shares: configuration, key ring, outbound client, metrics. */
@@ -12,12 +12,12 @@ export class PlatformModule {
     return {
       module: PlatformModule,
       providers: [
-        { provide: DispatcherConfig, useValue: config.dispatcher },
+        { provide: DISPATCHER_CONFIG, useValue: config.dispatcher },
         { provide: KeyRing, useFactory: () => KeyRing.fromConfig(config) },
         { provide: Outbound, useFactory: () => createOutbound(config) },
         DispatcherMetrics,
       ],
-      exports: [DispatcherConfig, DispatcherMetrics, KeyRing, Outbound],
+      exports: [DISPATCHER_CONFIG, DispatcherMetrics, KeyRing, Outbound],
     };
   }
 }

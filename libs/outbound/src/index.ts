@@ -5,4 +5,5 @@ export * from './exchange.js';
 export * from './host-resolver.js';
 export * from './outbound.errors.js';
 export * from './outbound.service.js';
+export * from './retry-after.js';
 export * from './txt-resolver.js';

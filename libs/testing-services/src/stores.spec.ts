@@ -47,6 +47,13 @@ describe('the stores of a spec file', () => {
     expect(await greeting(port)).toContain('"auth_required":true');
   });
 
+  it('serves counters of a NATS that is monitored', async () => {
+    const nats = await stores.nats({ monitored: true });
+    const counters = await (await fetch(`${nats.monitorUrl}/varz`)).json();
+    expect(counters).toMatchObject({ slow_consumers: 0 });
+    expect((await stores.nats()).monitorUrl).toBeUndefined();
+  });
+
   it('limits each login of NATS to its own subjects', async () => {
     const nats = await stores.nats({ logins: true });
     const publishing = (url: string, subject: string) => {

@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type StoreAddresses, workspaceRoot } from './addresses.js';
-import { LocalServer } from './local-server.js';
+import { freePort, LocalServer } from './local-server.js';
 import type { Disposable } from './test-redis.js';
 
 /** A NATS with JetStream of one spec file. Port and store survive stop, kill and start. */
@@ -15,6 +15,8 @@ export interface TestNats {
   url: string;
   /** The URL of one service's login (`identity`, ...), limited by deploy/nats/permissions.json. */
   urlFor(login: string): string;
+  /** The address of its monitoring, with `monitored`. */
+  monitorUrl?: string;
   stop(): Promise<void>;
   start(): Promise<void>;
   kill(): Promise<void>;
@@ -25,6 +27,8 @@ export interface NatsOptions {
   logins?: boolean;
   /** Storage limit of the streams of the account; none by default. */
   maxStorageBytes?: number;
+  /** Serves counters and connections over HTTP. */
+  monitored?: boolean;
 }
 
 const ADMIN = 'fleet';
@@ -34,7 +38,8 @@ export async function startNats(addresses: StoreAddresses, options: NatsOptions 
   const password = randomBytes(12).toString('hex');
   const permissions = options.logins ? await servicePermissions() : {};
   const config = path.join(folder, 'nats.conf');
-  await writeFile(config, configuration(folder, password, permissions, options), { mode: 0o600 });
+  const monitor = options.monitored ? `127.0.0.1:${await freePort()}` : undefined;
+  await writeFile(config, configuration(folder, password, permissions, options, monitor), { mode: 0o600 });
   const server = new LocalServer({
     name: 'NATS',
     command: addresses.natsBin,
@@ -51,6 +56,7 @@ export async function startNats(addresses: StoreAddresses, options: NatsOptions 
     adminUrl: urlFor(ADMIN),
     url: urlFor(ADMIN),
     urlFor,
+    monitorUrl: monitor && `http://${monitor}`,
     stop: () => server.stop(),
     start: () => server.start(),
     kill: () => server.kill(),
@@ -66,6 +72,7 @@ function configuration(
   password: string,
   permissions: Record<string, unknown>,
   { maxStorageBytes }: NatsOptions,
+  monitor: string | undefined,
 ): string {
   const users = [
     { user: ADMIN, password },
@@ -73,6 +80,7 @@ function configuration(
   ];
   return [
     `jetstream { store_dir: ${JSON.stringify(folder)}, max_memory_store: 256MB, max_file_store: 2GB }`,
+    ...(monitor === undefined ? [] : [`http: ${JSON.stringify(monitor)}`]),
     maxStorageBytes === undefined
       ? `authorization: ${JSON.stringify({ users })}`
       : `accounts: ${JSON.stringify({ FLEET: { jetstream: { max_file: maxStorageBytes }, users } })}`,

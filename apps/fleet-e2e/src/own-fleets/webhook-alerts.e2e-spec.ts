@@ -28,6 +28,21 @@ const refuseReplica = (id: string): string => `
     FOR EACH ROW EXECUTE FUNCTION webhook_dispatcher.refuse_replica()`;
 const ACCEPT_REPLICAS = 'DROP FUNCTION webhook_dispatcher.refuse_replica() CASCADE';
 
+/** Stores a delivery of some age that waits for another day. */
+const STORE_WAITING = `
+  WITH old AS (
+    INSERT INTO webhook_dispatcher.delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, status, attempt,
+                                             max_attempts, due_at)
+    SELECT gen_random_uuid(), now() - $2::interval, partner_id, org_id, id, 'alert.triggered', gen_random_uuid()::text,
+           'retrying', 1, 6, now() + INTERVAL '1 day'
+    FROM webhook_dispatcher.webhook WHERE id = $1
+    RETURNING webhook_id
+  )
+  UPDATE webhook_dispatcher.webhook_counter SET total = total + 1, retrying = retrying + 1
+  WHERE webhook_id IN (SELECT webhook_id FROM old)`;
+/** Retention is 30 days: the first fails within three days, the second when a replica starts. */
+const AGES = ['28 days', '29 days 12 hours'];
+
 describeDrills('the alerts of two replicas of the webhook dispatcher', () => {
   let drill: AlertDrill;
 
@@ -94,6 +109,13 @@ describeDrills('the alerts of two replicas of the webhook dispatcher', () => {
       await query(drill.fleet.handle, ACCEPT_REPLICAS);
     }
     await drill.untilOver('WebhookReplicaWithoutPartitions', 'WebhookPartitionsWithoutOwner');
+  });
+
+  it('report deliveries that wait for weeks, and those that have failed for it', async () => {
+    const { id } = await createWebhook(drill.partner.client, drill.orgId, { url: await drill.receive() });
+    for (const age of AGES) await query(drill.fleet.handle, STORE_WAITING, [id, age]);
+    await drill.signal('webhook-dispatcher', 'SIGKILL'); // the jobs run a minute after a start, later only each hour
+    await drill.expectAlerts(['WebhookDeliveriesExpireSoon', 'WebhookDeliveriesExpired']);
   });
 
   it('report webhooks that cannot be opened', async () => {

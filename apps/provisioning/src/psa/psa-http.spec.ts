@@ -1,25 +1,9 @@
 import { Outbound } from '@rmm/outbound';
 import { Clock, FixedClock } from '@rmm/service-kit';
 import { FakePsa } from '@rmm/testing';
-import { ListingTimeSpent, PsaHttp, retryAfterMs } from './psa-http.js';
+import { ListingTimeSpent, PsaHttp } from './psa-http.js';
 import { PSA_LIMITS } from './psa-limits.js';
 import { PsaCredentialsRejected, PsaFailed, PsaRequestRefused } from './psa.errors.js';
-
-const NOW_MS = Date.parse('2026-03-01T00:00:00Z');
-
-describe('retryAfterMs', () => {
-  it.each<[string | undefined, number | null]>([
-    ['120', 120_000],
-    [' 0 ', 0],
-    ['Sun, 01 Mar 2026 00:00:30 GMT', 30_000],
-    ['Sun, 01 Mar 2020 00:00:30 GMT', 0],
-    [undefined, null],
-    ['', null],
-    ['soon', null],
-  ])('reads %j as %p', (header, ms) => {
-    expect(retryAfterMs(header, NOW_MS)).toBe(ms);
-  });
-});
 
 describe('PsaHttp', () => {
   const outbound = new Outbound({ isHosted: false, extraAllowedCidrs: ['127.0.0.0/8'] });

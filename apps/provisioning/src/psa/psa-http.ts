@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   OutboundFailed,
   OutboundTimeout,
+  readRetryAfterMs,
   UnsafeAddress,
   type Outbound,
   type OutboundRequest,
@@ -164,7 +165,7 @@ export class PsaHttp {
   private async wait(response: OutboundResponse | null, attempt: number): Promise<void> {
     const { firstWaitMs, longestWaitMs } = PSA_LIMITS;
     const grown = Math.min(longestWaitMs, firstWaitMs * 2 ** Math.min(attempt, 10));
-    const asked = response && retryAfterMs(response.headers['retry-after'], this.clock.nowMs());
+    const asked = response && readRetryAfterMs(response.headers['retry-after'], this.clock.nowMs());
     const waitMs = asked ?? grown / 2 + Math.random() * (grown / 2);
     if (waitMs >= this.remainingMs()) throw new ListingTimeSpent();
     await this.orInterrupted(sleep(waitMs, undefined, { ref: false }));
@@ -192,15 +193,6 @@ export class PsaHttp {
 }
 
 const isRetried = (status: number): boolean => status === 429 || (status >= 500 && status !== 501 && status !== 505);
-
-/** Returns the wait that `Retry-After` asks for, in seconds or as a date; null without a readable one. */
-export function retryAfterMs(header: string | undefined, nowMs: number): number | null {
-  if (header === undefined) return null;
-  const text = header.trim();
-  if (/^\d{1,9}$/.test(text)) return Number(text) * 1_000;
-  const at = Date.parse(text);
-  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
-}
 
 function toJson({ status, headers, body, truncated }: OutboundResponse): PsaResponse {
   if (status >= 300 && status < 400) throw new PsaRequestRefused(TEXTS.redirect);

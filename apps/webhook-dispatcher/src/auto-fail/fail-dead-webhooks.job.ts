@@ -1,10 +1,10 @@
-import { Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { IDENTITY_MAIL_SEND } from '@rmm/contracts';
 import { type AuditedCaller, AuditTrail, Outbox, RpcClient } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
 import { Job, Logger } from '@rmm/service-kit';
 import { BackgroundJobsService } from '../background/background-jobs.service.js';
-import { DispatcherConfig } from '../config.js';
+import { DISPATCHER_CONFIG, type DispatcherConfig } from '../config.js';
 import { webhookChanged, webhookResource } from '../webhooks/webhook.mapper.js';
 import { AutoFailRepository, type DueMail } from './auto-fail.repository.js';
 
@@ -30,7 +30,7 @@ export class FailDeadWebhooksJob implements OnModuleDestroy {
     private readonly audit: AuditTrail,
     private readonly outbox: Outbox,
     private readonly rpc: RpcClient,
-    private readonly config: DispatcherConfig,
+    @Inject(DISPATCHER_CONFIG) private readonly config: DispatcherConfig,
     private readonly jobs: BackgroundJobsService,
     private readonly logger: Logger,
   ) {

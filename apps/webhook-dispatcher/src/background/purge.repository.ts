@@ -5,19 +5,31 @@ const CHUNK = 1_000;
 /** Time for which replicas find a deletion when they load changes. */
 const LISTED = `interval '1 minute'`;
 
+/**
+ * The oldest rows first. The range of their times leaves out the partitions of other days, which PostgreSQL would read for a
+ * join.
+ */
 const PURGE_DELIVERIES = `
   WITH picked AS MATERIALIZED (
     SELECT id, created_at FROM delivery WHERE webhook_id = :webhookId ORDER BY created_at, id LIMIT ${CHUNK}
   ), attempts AS (
-    DELETE FROM attempt a USING picked p WHERE a.delivery_id = p.id AND a.created_at = p.created_at
+    DELETE FROM attempt
+    WHERE created_at BETWEEN (SELECT min(created_at) FROM picked) AND (SELECT max(created_at) FROM picked)
+      AND delivery_id = ANY (ARRAY(SELECT id FROM picked))
   )
-  DELETE FROM delivery d USING picked p WHERE d.id = p.id AND d.created_at = p.created_at RETURNING 1`;
+  DELETE FROM delivery
+  WHERE created_at BETWEEN (SELECT min(created_at) FROM picked) AND (SELECT max(created_at) FROM picked)
+    AND id = ANY (ARRAY(SELECT id FROM picked))
+  RETURNING 1`;
 
 const PURGE_DEAD_LETTERS = `
   WITH picked AS MATERIALIZED (
     SELECT delivery_id, failed_at FROM dead_letter WHERE webhook_id = :webhookId ORDER BY failed_at LIMIT ${CHUNK}
   )
-  DELETE FROM dead_letter l USING picked p WHERE l.delivery_id = p.delivery_id AND l.failed_at = p.failed_at RETURNING 1`;
+  DELETE FROM dead_letter
+  WHERE failed_at BETWEEN (SELECT min(failed_at) FROM picked) AND (SELECT max(failed_at) FROM picked)
+    AND delivery_id = ANY (ARRAY(SELECT delivery_id FROM picked))
+  RETURNING 1`;
 
 /** Deletes the history of deleted webhooks in short statements. */
 @Injectable()

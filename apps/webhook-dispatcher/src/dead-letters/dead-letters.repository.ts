@@ -27,10 +27,12 @@ export class DeadLettersRepository extends TenantRepository<DeadLetter> {
     scope: WebhookScope = 'organization',
   ): Promise<PageRows<DeadLetter>> {
     const sort = { failedAt: 'DESC', deliveryId: 'DESC' } as const;
+    const planForValues = true; // webhooks have none or millions
     if (scope === 'partner') {
-      return this.listPage(caller, { where: { orgId: null, eventOrgId: orgId, webhookId }, sort, page });
+      return this.listPage(caller, { where: { orgId: null, eventOrgId: orgId, webhookId }, sort, page, planForValues });
     }
-    return this.listPage(caller, { where: { orgId, webhookId }, conditions: [OF_ORGANIZATION], sort, page });
+    const where = { orgId, webhookId };
+    return this.listPage(caller, { where, conditions: [OF_ORGANIZATION], sort, page, planForValues });
   }
 
   /** @throws DeadLetterNotFound */

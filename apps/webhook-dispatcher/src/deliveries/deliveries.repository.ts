@@ -76,6 +76,9 @@ const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 /** A body has up to 1 MB. */
 const BUDGET = { columns: ['body', 'responseBody'] };
 
+/** A plan that a connection keeps for any value reads the whole history for a rare event type or a webhook with few deliveries. */
+const PLANNED = { planForValues: true };
+
 /** The page is cut on the keys of the index before rows and bodies are read. */
 const listOf = (where: string) => `
   SELECT ${COLUMNS} FROM (
@@ -117,14 +120,20 @@ export class DeliveriesRepository {
     const where = [tenant.sql, ...names.map((name) => FILTERS[name]), ...ofStatus].join(' AND ');
     const params = { ...tenant.params, ...Object.fromEntries(names.map((name) => [name, filter[name]])) };
     const matching = `SELECT 1 FROM delivery m WHERE ${where}`;
-    const counted = await countMatching(this.tenants.reader(caller), matching, params);
+    const reader = this.tenants.reader(caller);
+    const counted = await countMatching(reader, matching, params, PLANNED);
     const offset = (page - 1) * limit;
     // A page after the last one would read the whole index to find no row.
     if (offset >= counted.total && !counted.totalCapped) return { rows: [], ...counted };
     if (offset > MAX_OFFSET) throw ValidationError.forField('page', 'must begin within the first 100,000 deliveries');
     const sql = limitBytes(listOf(where), BUDGET);
-    const rows = await this.tenants.read<DeliveryWithBody>(caller, sql, { ...params, limit, offset });
-    return { rows, ...counted, ...(takeBudgetColumns(rows) && { truncated: true as const }) };
+    const [rows = []] = await reader.queryAll([{ sql, params: { ...params, limit, offset }, ...PLANNED }]);
+    const isTruncated = takeBudgetColumns(rows);
+    return {
+      rows: rows as unknown as DeliveryWithBody[],
+      ...counted,
+      ...(isTruncated && { truncated: true as const }),
+    };
   }
 
   /** @throws DeliveryNotFound */

@@ -1,6 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { MaintainPartitionsJob } from '@rmm/persistence';
-import { DispatcherConfig } from '../config.js';
+import { DISPATCHER_CONFIG, type DispatcherConfig } from '../config.js';
 import { DeliveryRetentionRepository } from './delivery-retention.repository.js';
 
 /** Deletes old deliveries by dropping the partitions of whole days, never row by row. */
@@ -9,7 +9,7 @@ export class DeliveryRetentionService {
   constructor(
     private readonly repository: DeliveryRetentionRepository,
     private readonly partitions: MaintainPartitionsJob,
-    private readonly config: DispatcherConfig,
+    @Inject(DISPATCHER_CONFIG) private readonly config: DispatcherConfig,
   ) {}
 
   /** Applies the configured retention to the partition rules and runs the partition maintenance once. */

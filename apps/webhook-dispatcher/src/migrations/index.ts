@@ -6,6 +6,7 @@ import { AddPartnerWebhooks1795438000000 } from './1795438000000-AddPartnerWebho
 import { IndexPartnerWebhooks1795438060000 } from './1795438060000-IndexPartnerWebhooks.js';
 import { AddWebhookPause1795438120000 } from './1795438120000-AddWebhookPause.js';
 import { KeepOpenDeliveries1795438180000 } from './1795438180000-KeepOpenDeliveries.js';
+import { IndexDeliveriesByEventType1795438300000 } from './1795438300000-IndexDeliveriesByEventType.js';
 
 /** Oldest first; listed as classes, since a build keeps the output of a deleted file. */
 export const MIGRATIONS = [
@@ -17,4 +18,5 @@ export const MIGRATIONS = [
   IndexPartnerWebhooks1795438060000,
   AddWebhookPause1795438120000,
   KeepOpenDeliveries1795438180000,
+  IndexDeliveriesByEventType1795438300000,
 ];

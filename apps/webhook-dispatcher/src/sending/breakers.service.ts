@@ -1,6 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { OutboundFailed, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
-import { DispatcherConfig } from '../config.js';
+import { DISPATCHER_CONFIG, type DispatcherConfig } from '../config.js';
 
 /** The number of slow attempts in a row that opens the breaker of a webhook. */
 const SLOW_IN_A_ROW = 10;
@@ -33,7 +33,7 @@ export class BreakersService {
   private onLimitChanged: (webhookId: string, limit: number) => void = () => undefined;
   private openCount = 0;
 
-  constructor(private readonly config: DispatcherConfig) {}
+  constructor(@Inject(DISPATCHER_CONFIG) private readonly config: DispatcherConfig) {}
 
   /** The number of open breakers. */
   get openBreakers(): number {

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Outbound, type OutboundResponse, OutboundTimeout, UnsafeAddress } from '@rmm/outbound';
 import { Clock } from '@rmm/service-kit';
 import { type Span, traceparentOf } from '@rmm/tracing';
@@ -9,13 +9,13 @@ import {
   RESPONSE_BODY_CHARACTERS,
   truncateText,
 } from '../attempt-log/stored-exchange.mapper.js';
-import { DispatcherConfig } from '../config.js';
+import { DISPATCHER_CONFIG, type DispatcherConfig } from '../config.js';
 import type { Subscription } from '../subscriptions/subscription.mapper.js';
 import { endAttemptSpan, startAttemptSpan } from './attempt-span.js';
 import { BreakersService } from './breakers.service.js';
 import { deliveryHeaders } from './delivery-request.js';
 import { createOutcome, type Outcome, type QueuedDelivery } from './queued-delivery.js';
-import { retryAfterMs, retryDelayMs, type RetryPolicy } from './retry-delay.js';
+import { requestedPauseMs, retryDelayMs, type RetryPolicy } from './retry-delay.js';
 
 /** Limit of the response bytes that are read. @see docs/reference/webhooks.md */
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -28,7 +28,7 @@ export class DeliveryAttemptsService {
     private readonly outbound: Outbound,
     private readonly breakers: BreakersService,
     private readonly clock: Clock,
-    private readonly config: DispatcherConfig,
+    @Inject(DISPATCHER_CONFIG) private readonly config: DispatcherConfig,
   ) {}
 
   /** Sends a delivery with the settings of its webhook and returns the outcome. Never rejects. */
@@ -84,7 +84,7 @@ export class DeliveryAttemptsService {
     }
     outcome.errorMessage = `HTTP ${status}: ${truncateText(body, ERROR_BODY_CHARACTERS)}`;
     const { retryAfterCapSeconds } = this.config;
-    const requestedMs = retryAfterMs(status, headers['retry-after'], this.clock.nowMs(), retryAfterCapSeconds);
+    const requestedMs = requestedPauseMs(status, headers['retry-after'], this.clock.nowMs(), retryAfterCapSeconds);
     return scheduleRetry(outcome, requestedMs, policy);
   }
 }

@@ -9,7 +9,7 @@ import {
   type Organization,
 } from '../../test/dispatcher-test-cluster.js';
 import { FakeReceiver } from '../../test/fake-receiver.js';
-import { DispatcherConfig } from '../config.js';
+import type { DispatcherConfig } from '../config.js';
 import type { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
 import { SubscriptionIndexService } from '../subscriptions/subscription-index.service.js';

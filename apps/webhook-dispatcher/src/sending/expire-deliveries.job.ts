@@ -1,6 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Job, Logger } from '@rmm/service-kit';
-import { DispatcherConfig } from '../config.js';
+import { DISPATCHER_CONFIG, type DispatcherConfig } from '../config.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
 import {
@@ -12,6 +12,8 @@ import { OutcomeBatcherService } from './outcome-batcher.service.js';
 import { SenderService } from './sender.service.js';
 
 const SET_ROWS = 500;
+/** The time in which a replica gets its partitions; a deployment may end it before an hour has passed. */
+const FIRST_AFTER_MS = 60_000;
 const DAY_SECONDS = 86_400;
 /** Webhooks that a log line names. */
 const LOGGED_WEBHOOKS = 10;
@@ -33,14 +35,14 @@ export class ExpireDeliveriesJob {
     private readonly outcomes: OutcomeBatcherService,
     private readonly leases: PartitionLeaseManagerService,
     private readonly logger: Logger,
-    config: DispatcherConfig,
+    @Inject(DISPATCHER_CONFIG) config: DispatcherConfig,
     metrics: DispatcherMetrics,
   ) {
     this.days = config.deliveryRetentionDays - 1;
     metrics.observeOldestOpen(() => this.oldestSeconds, this.days * DAY_SECONDS);
   }
 
-  @Job({ name: 'expire-deliveries', everyMs: 3_600_000 })
+  @Job({ name: 'expire-deliveries', everyMs: 3_600_000, firstAfterMs: FIRST_AFTER_MS })
   async run(): Promise<void> {
     const webhookIds = new Set<string>();
     let deliveries = 0;
@@ -57,7 +59,7 @@ export class ExpireDeliveriesJob {
     );
   }
 
-  @Job({ name: 'measure-open-deliveries', everyMs: 300_000 })
+  @Job({ name: 'measure-open-deliveries', everyMs: 300_000, firstAfterMs: FIRST_AFTER_MS })
   async measure(): Promise<void> {
     this.oldestSeconds = await this.repository.findOldestAge(this.days + 1);
   }

@@ -1,4 +1,4 @@
-import { DEFAULT_RETRY_POLICY, readRetryPolicy, retryDelayMs, retryAfterMs } from './retry-delay.js';
+import { DEFAULT_RETRY_POLICY, readRetryPolicy, requestedPauseMs, retryDelayMs } from './retry-delay.js';
 
 describe('retryDelayMs', () => {
   it('waits 1, 2, 4, 8 and 16 seconds, then no more', () => {
@@ -47,9 +47,9 @@ describe('readRetryPolicy', () => {
 });
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00.000Z');
-const ask = (header: string | string[] | undefined, status = 503) => retryAfterMs(status, header, NOW_MS, 3_600);
+const ask = (header: string | string[] | undefined, status = 503) => requestedPauseMs(status, header, NOW_MS, 3_600);
 
-describe('retryAfterMs', () => {
+describe('requestedPauseMs', () => {
   it.each([429, 503])('reads seconds on %d', (status) => expect(ask('7', status)).toBe(7_000));
   it.each([200, 500, 502])('ignores it on %d', (status) => expect(ask('7', status)).toBeNull());
 

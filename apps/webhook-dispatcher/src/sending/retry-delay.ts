@@ -1,3 +1,5 @@
+import { readRetryAfterMs } from '@rmm/outbound';
+
 /** When failed attempts of a webhook are repeated; delays in milliseconds. @see docs/reference/webhooks.md */
 export interface RetryPolicy {
   maxRetries: number;
@@ -65,21 +67,16 @@ export const maxAttemptsOf = ({ retryPolicy }: { retryPolicy: unknown }): number
   readRetryPolicy(retryPolicy).maxRetries + 1;
 
 /**
- * Reads the `Retry-After` header of a 429 or 503, in seconds or as an HTTP date.
- * @returns milliseconds from now, between 0 and the cap; null without a valid header
+ * Reads how long the `Retry-After` header of a 429 or 503 asks to wait, at most the cap.
+ * @returns milliseconds from now; null without a valid header
  */
-export function retryAfterMs(
+export function requestedPauseMs(
   status: number,
   header: string | string[] | undefined,
   nowMs: number,
   capSeconds: number,
 ): number | null {
   if (status !== 429 && status !== 503) return null;
-  const text = (Array.isArray(header) ? header[0] : header)?.trim();
-  if (!text) return null;
-  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1_000 : httpDate(text) - nowMs;
-  return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), capSeconds * 1_000);
+  const ms = readRetryAfterMs(header, nowMs);
+  return ms === null ? null : Math.min(ms, capSeconds * 1_000);
 }
-
-/** Requires the weekday of an HTTP date, since `Date.parse` accepts many other texts. */
-const httpDate = (text: string): number => (/^[A-Z][a-z]{2}/.test(text) ? Date.parse(text) : NaN);

@@ -1,7 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Logger } from '@rmm/service-kit';
-import { DispatcherConfig } from '../config.js';
+import { DISPATCHER_CONFIG, type DispatcherConfig } from '../config.js';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
 import { partitionOf } from '../replicas/partition-of.js';
@@ -68,7 +68,7 @@ export class SenderService {
     private readonly leases: PartitionLeaseManagerService,
     private readonly breakers: BreakersService,
     private readonly logger: Logger,
-    private readonly config: DispatcherConfig,
+    @Inject(DISPATCHER_CONFIG) private readonly config: DispatcherConfig,
     metrics: DispatcherMetrics,
   ) {
     const limits = {

@@ -110,6 +110,31 @@ describe('WebhooksRepository', () => {
     expect(counts.sort((a, b) => a - b)).toEqual([0, 1, 2, 3]);
   });
 
+  it('reads the dead letters of no other day than that of the newest when it deletes a webhook', async () => {
+    const { id } = await create();
+    await database.rows(`SELECT rmm_maintain_partitions_at(now() - INTERVAL '3 days')`);
+    await database.rows(
+      `INSERT INTO dead_letter (delivery_id, failed_at, created_at, partner_id, org_id, webhook_id, event_type, event_id, attempts)
+       SELECT gen_random_uuid(), now() - (n % 3) * INTERVAL '1 day', now(), $1, $2, $3, 'device.online', 'e', 6
+       FROM generate_series(1, 9000) n`,
+      [mine.partnerId, mine.orgId, id],
+    );
+    await database.rows('ANALYZE dead_letter');
+    const countScannedRows = async () => {
+      const [{ n }] = await database.rows<{ n: number }>(
+        `SELECT sum(seq_tup_read)::int AS n FROM pg_stat_user_tables
+         WHERE relname ~ '^dead_letter_p' AND relname < 'dead_letter_p' || to_char(now() - INTERVAL '1 hour', 'YYYYMMDD')`,
+      );
+      return n;
+    };
+    const before = await countScannedRows();
+    await run(async (tx) => {
+      await repository.deleteWebhook(tx, await repository.lock(tx, id));
+      await tx.query('SELECT pg_stat_force_next_flush()::text');
+    });
+    expect((await countScannedRows()) - before).toBe(0);
+  });
+
   it('deletes a webhook with its newest dead letters, and lists it for the purge', async () => {
     const [stored, other] = [await create(), await create()];
     for (const { id } of [stored, other]) {

@@ -43,12 +43,16 @@ const selectionOf = (id: string, scope: WebhookScope) =>
 
 const OF_ORGANIZATION = { sql: 'webhook.orgId IS NOT NULL' };
 
-/** Deletes what the list of dead letters shows first; the rest is purged with the history. */
+/**
+ * Deletes what the list of dead letters shows first; the rest is purged with the history. The times leave out the partitions
+ * of other days; for a join PostgreSQL would read the dead letters of all days.
+ */
 const DELETE_DEAD_LETTERS = `
   WITH newest AS MATERIALIZED (
     SELECT delivery_id, failed_at FROM dead_letter WHERE webhook_id = :id ORDER BY failed_at DESC LIMIT 1000
   )
-  DELETE FROM dead_letter l USING newest n WHERE l.delivery_id = n.delivery_id AND l.failed_at = n.failed_at`;
+  DELETE FROM dead_letter
+  WHERE failed_at >= (SELECT min(failed_at) FROM newest) AND delivery_id = ANY (ARRAY(SELECT delivery_id FROM newest))`;
 
 @Injectable()
 export class WebhooksRepository extends TenantRepository<Webhook> {

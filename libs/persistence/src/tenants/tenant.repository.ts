@@ -80,6 +80,8 @@ export interface ListSelection<E extends ObjectLiteral> extends SortedSelection<
    * up the organization of each row.
    */
   organizations?: ListedOrganizations;
+  /** Plans a page for its values also when it names an organization: owners within it have few rows or millions. */
+  planForValues?: boolean;
 }
 
 export interface LockedSelection<E extends ObjectLiteral> extends SortedSelection<E> {
@@ -161,13 +163,13 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
   /** Lists one page and the total of all pages, in one round trip; newest first unless sorted otherwise. */
   protected async listPage<Row = E>(
     source: Source,
-    { page, budget, ...selection }: ListSelection<E> & { page: PageRequest },
+    { page, budget, planForValues, ...selection }: ListSelection<E> & { page: PageRequest },
   ): Promise<PageRows<Row>> {
     const sort = selection.sort ?? this.mapping.newestFirst;
     const { statement, params, executor } = this.prepare(source, { ...selection, sort }, {});
     const found = await runPageStatements<Row & ObjectLiteral>(executor, statement, params, page, {
       budget,
-      planForValues: this.isPartnerWide(source, selection.where),
+      planForValues: planForValues ?? this.isPartnerWide(source, selection.where),
     });
     return { ...found, rows: this.mapping.hydrate(found.rows) };
   }

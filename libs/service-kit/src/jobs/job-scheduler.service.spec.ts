@@ -24,6 +24,17 @@ class CountingJob {
   }
 }
 
+@Injectable()
+class HourlyJob {
+  runs = 0;
+
+  @Job({ name: 'count-hours', everyMs: 3_600_000, firstAfterMs: 5 })
+  run(): Promise<void> {
+    this.runs += 1;
+    return Promise.resolve();
+  }
+}
+
 describe('JobScheduler', () => {
   let app: TestingModule;
   let job: CountingJob;
@@ -34,7 +45,7 @@ describe('JobScheduler', () => {
     const logger = { warn: (fields: Record<string, unknown>, text: string) => void warnings.push({ fields, text }) };
     app = await Test.createTestingModule({
       imports: [DiscoveryModule, ScheduleModule.forRoot()],
-      providers: [CountingJob, JobScheduler, { provide: Logger, useValue: logger }],
+      providers: [CountingJob, HourlyJob, JobScheduler, { provide: Logger, useValue: logger }],
     }).compile();
     await app.init();
     job = app.get(CountingJob);
@@ -48,6 +59,12 @@ describe('JobScheduler', () => {
   it('runs a job repeatedly and never twice at once', async () => {
     await until(() => job.runs >= 3);
     expect(job.maxConcurrent).toBe(1);
+  });
+
+  it('runs a job with a long interval once after the start', async () => {
+    const hourly = app.get(HourlyJob);
+    await until(() => hourly.runs > 0);
+    expect(hourly.runs).toBe(1);
   });
 
   it('logs a failure with the name of the job and runs it again', async () => {

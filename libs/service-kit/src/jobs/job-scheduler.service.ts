@@ -31,14 +31,16 @@ export class JobScheduler implements OnApplicationBootstrap, OnModuleDestroy {
 
   async onModuleDestroy(): Promise<void> {
     for (const name of this.registry.getIntervals()) this.registry.deleteInterval(name);
+    for (const name of this.registry.getTimeouts()) this.registry.deleteTimeout(name);
     await Promise.all(this.running.values());
   }
 
-  private schedule({ name, everyMs }: JobOptions, run: () => Promise<unknown>): void {
-    const timer = setInterval(() => {
+  private schedule({ name, everyMs, firstAfterMs }: JobOptions, run: () => Promise<unknown>): void {
+    const start = () => {
       if (!this.running.has(name)) this.running.set(name, this.runOnce(name, run));
-    }, everyMs).unref();
-    this.registry.addInterval(name, timer);
+    };
+    this.registry.addInterval(name, setInterval(start, everyMs).unref());
+    if (firstAfterMs !== undefined) this.registry.addTimeout(name, setTimeout(start, firstAfterMs).unref());
   }
 
   private async runOnce(job: string, run: () => Promise<unknown>): Promise<void> {

@@ -5,6 +5,11 @@ export interface JobOptions {
   name: string;
   /** Milliseconds between two starts. A run that takes longer delays the next one. */
   everyMs: number;
+  /**
+   * Milliseconds from the start of the service to the first run; `everyMs` when absent. Of a job with a long interval, since
+   * a replica may live for less than that.
+   */
+  firstAfterMs?: number;
 }
 
 /**
