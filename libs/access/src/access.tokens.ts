@@ -107,5 +107,5 @@ export interface TenantListener {
   tenantsOutdated(tenants: ChangedTenants): void;
 }
 
-/** Provide a `TenantListener` under this token to act on changes of the directories (credentials). */
+/** Provide a `TenantListener` under this token to act on changes of the directories (credentials, webhook-dispatcher). */
 export const TENANT_LISTENER = Symbol('TENANT_LISTENER');

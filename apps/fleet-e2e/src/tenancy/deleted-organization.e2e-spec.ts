@@ -116,7 +116,7 @@ describe('a deleted organization', () => {
       const before = await publish(3);
       await eventually(() => expect(missingAt('deleted', before)).toEqual([]));
       must(await client.delete(`/orgs/organizations/${deleted.orgId}`), 200);
-      // The dispatcher reads every five seconds which organizations must wait.
+      // The deletion is broadcast to the dispatcher after it was committed.
       const first = await eventually(
         async () => {
           const ids = await publish(10);

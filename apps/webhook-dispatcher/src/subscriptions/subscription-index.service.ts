@@ -48,6 +48,11 @@ export class SubscriptionIndexService {
     return this.broken.size;
   }
 
+  /** Returns whether an organization has active webhooks, also while it is not active itself. */
+  hasWebhooks(orgId: string): boolean {
+    return this.byOrg.has(orgId);
+  }
+
   get hasPartnerWebhooks(): boolean {
     return this.ofPartners.size > 0;
   }
@@ -96,7 +101,7 @@ export class SubscriptionIndexService {
     this.resting = await this.repository.listRestingOrganizations();
   }
 
-  /** Loads changes for which there is no event, also of organizations and partners. */
+  /** Loads changes for which there is no event or whose event was lost, also of organizations and partners. */
   @Job({ name: 'refresh-webhooks', everyMs: 5_000 })
   async refreshAll(): Promise<void> {
     await this.refresh();
