@@ -10,6 +10,8 @@ import { enrollTotp, inviteAndAccept, registerPartner, roleId, signInAdmin } fro
 jest.setTimeout(180_000);
 
 const [ORGANIZATION, SITE, PROVIDER] = Array.from({ length: 3 }, () => randomUUID());
+/** The organizations of a member who is restricted to some. */
+const SELECTED = [ORGANIZATION, ...Array.from({ length: 999 }, () => randomUUID())];
 
 /** Partners with members, roles, sessions and audit entries, besides those that exist. */
 const SEED = `
@@ -54,8 +56,8 @@ describe('lists of identity', () => {
     const { bearer, partnerId } = await registerPartner(identity);
     await testApp.query(
       `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
-       VALUES ($1, $2, 'Org', 'org', 'active', 1)`,
-      [ORGANIZATION, partnerId],
+       SELECT org_id, $2, 'Org', org_id, 'active', 1 FROM unnest($1::uuid[]) AS o (org_id)`,
+      [SELECTED, partnerId],
     );
     provisioning = await FakeProvisioning.start(testApp, new Set([SITE]));
     const partner = await enrollTotp(identity, bearer);
@@ -69,7 +71,7 @@ describe('lists of identity', () => {
       'partner, selected organizations': await signIn({
         roleId: technician,
         orgAccess: 'selected',
-        orgIds: [ORGANIZATION],
+        orgIds: SELECTED,
       }),
       organization: await signIn({ roleId: orgAdmin, orgId: ORGANIZATION }),
       'organization, one site': await signIn({ roleId: orgAdmin, orgId: ORGANIZATION, siteIds: [SITE] }),

@@ -28,6 +28,7 @@ describe('MemberScopeService', () => {
       return organization;
     },
     find: async (orgId: string) => organizations.get(orgId) ?? null,
+    preload: async () => undefined,
   } as unknown as OrganizationDirectory;
   const names = new Map([['p1', 'Acme']]);
   const partners = {

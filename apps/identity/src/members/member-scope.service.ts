@@ -126,6 +126,7 @@ export class MemberScopeService {
       return { orgAccess, orgIds: [], siteIds: null, deviceGroupIds: null };
     }
     if (orgIds.length === 0) throw ValidationError.forField('orgIds', 'is required with orgAccess selected');
+    await this.directory.preload(orgIds);
     for (const orgId of orgIds) {
       const organization = await this.directory.assertOrganizationAccess(caller, orgId);
       if (organization.partnerId !== partnerId) {

@@ -32,13 +32,13 @@ export class OrganizationDirectoryRepository extends TenantDirectoryRepository<D
     super('organization_directory', 'org_id');
   }
 
-  async find(db: SqlExecutor, orgId: string): Promise<StoredEntry<DirectoryOrganization> | null> {
-    const [row] = await db.query<StoredEntry<DirectoryOrganization> & { version: string }>(
+  async list(db: SqlExecutor, ids: readonly string[]): Promise<StoredEntry<DirectoryOrganization>[]> {
+    const rows = await db.query<StoredEntry<DirectoryOrganization> & { version: string }>(
       `SELECT org_id AS "orgId", partner_id AS "partnerId", name, slug, status, deleted, version
-       FROM organization_directory WHERE org_id = :orgId`,
-      { orgId },
+       FROM organization_directory WHERE org_id = ANY (:ids::uuid[])`,
+      { ids },
     );
-    return row ? { ...row, version: Number(row.version) } : null;
+    return rows.map((row) => ({ ...row, version: Number(row.version) }));
   }
 
   upsertStatus(

@@ -15,6 +15,7 @@ import { eventually } from '@rmm/testing-services';
 import { AdjustableClock, AccessTestCluster } from '../../test/access-test-cluster.js';
 import { userCaller } from '../../test/callers.js';
 import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
+import { OrganizationDirectoryRepository } from './organization-directory.repository.js';
 import { OrganizationDirectory } from './organization-directory.service.js';
 
 /** Organizations that provisioning owns. */
@@ -177,6 +178,51 @@ describe('OrganizationDirectory', () => {
     directory.markOutdated([organization.orgId]);
     expect((await directory.find(organization.orgId))?.status).toBe('suspended');
     expect(await stored(organization.orgId)).toEqual(['Acme v2']);
+  });
+
+  describe('preload', () => {
+    const repository = () => dispatcher.get(OrganizationDirectoryRepository, { strict: false });
+    /** Returns organizations that the table has and memory does not. */
+    const storeSet = async (count: number) => {
+      const organizations = Array.from({ length: count }, () => own());
+      await publishSet(organizations);
+      for (const { orgId } of organizations)
+        await eventually(async () => expect(await stored(orgId)).toEqual(['Acme v1']));
+      return organizations;
+    };
+
+    it('reads many organizations with two statements, and leaves unknown ones to their owner', async () => {
+      const organizations = await storeSet(20);
+      const unknown = own();
+      const ids = [...organizations, unknown].map(({ orgId }) => orgId.toUpperCase());
+      const list = jest.spyOn(repository(), 'list');
+      const before = asked;
+      await directory.preload([...ids, 'no id']);
+      for (const { orgId } of organizations) await directory.find(orgId);
+      expect(list).toHaveBeenCalledTimes(2);
+      expect(asked).toBe(before);
+      expect(await directory.find(unknown.orgId)).toEqual(unknown);
+      expect(asked).toBe(before + 1);
+      list.mockRestore();
+    });
+
+    it('reads an organization again that was changed meanwhile', async () => {
+      const [changed, other] = await storeSet(2);
+      const { list } = repository();
+      let reads = 0;
+      const listed = jest.spyOn(repository(), 'list').mockImplementation(async (db, ids) => {
+        const rows = await list.call(repository(), db, ids);
+        if (++reads === 2) {
+          own({ ...changed, status: 'suspended', version: 2 });
+          directory.markOutdated([changed.orgId]);
+        }
+        return rows;
+      });
+      await directory.preload([changed.orgId, other.orgId]);
+      listed.mockRestore();
+      expect(await directory.find(changed.orgId)).toMatchObject({ status: 'suspended' });
+      expect(await directory.find(other.orgId)).toEqual(other);
+    });
   });
 
   it('throws UnavailableError while provisioning publishes no heartbeat, and for no other reason', async () => {

@@ -34,14 +34,14 @@ export class PartnerDirectoryRepository extends TenantDirectoryRepository<Direct
     super('partner_directory', 'partner_id');
   }
 
-  async find(db: SqlExecutor, partnerId: string): Promise<StoredEntry<DirectoryPartner> | null> {
-    const [row] = await db.query<StoredEntry<DirectoryPartner> & { version: string }>(
+  async list(db: SqlExecutor, ids: readonly string[]): Promise<StoredEntry<DirectoryPartner>[]> {
+    const rows = await db.query<StoredEntry<DirectoryPartner> & { version: string }>(
       `SELECT partner_id AS "partnerId", name, slug, status, max_organizations AS "maxOrganizations",
          max_devices AS "maxDevices", enrollment_max_ttl_minutes AS "enrollmentMaxTtlMinutes", timezone, version
-       FROM partner_directory WHERE partner_id = :partnerId`,
-      { partnerId },
+       FROM partner_directory WHERE partner_id = ANY (:ids::uuid[])`,
+      { ids },
     );
-    return row ? { ...row, version: Number(row.version) } : null;
+    return rows.map((row) => ({ ...row, version: Number(row.version) }));
   }
 
   upsertStatus(db: SqlExecutor, rows: readonly DirectoryPartner[], readSeconds: number | null): Promise<WrittenRow[]> {

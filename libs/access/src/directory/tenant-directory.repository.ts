@@ -65,7 +65,7 @@ export abstract class TenantDirectoryRepository<Entry extends { status: string }
     private readonly id: string,
   ) {}
 
-  abstract find(db: SqlExecutor, id: string): Promise<StoredEntry<Entry> | null>;
+  abstract list(db: SqlExecutor, ids: readonly string[]): Promise<StoredEntry<Entry>[]>;
   /**
    * Writes what decides about access.
    * @param readSeconds  how long ago the owner was asked; null for an event
@@ -73,6 +73,10 @@ export abstract class TenantDirectoryRepository<Entry extends { status: string }
    */
   abstract upsertStatus(db: SqlExecutor, rows: readonly Entry[], readSeconds: number | null): Promise<WrittenRow[]>;
   abstract updateDetails(db: SqlExecutor, rows: readonly Entry[]): Promise<void>;
+
+  async find(db: SqlExecutor, id: string): Promise<StoredEntry<Entry> | null> {
+    return (await this.list(db, [id]))[0] ?? null;
+  }
 
   /** Marks a row whose change could not be read, unless it is newer. @returns false when no row was marked */
   async markUnknown(db: SqlExecutor, { id, version }: UnreadableChange): Promise<boolean> {
