@@ -208,10 +208,10 @@ describe('OrganizationDirectory', () => {
 
     it('reads an organization again that was changed meanwhile', async () => {
       const [changed, other] = await storeSet(2);
-      const { list } = repository();
+      const list = repository().list.bind(repository());
       let reads = 0;
       const listed = jest.spyOn(repository(), 'list').mockImplementation(async (db, ids) => {
-        const rows = await list.call(repository(), db, ids);
+        const rows = await list(db, ids);
         if (++reads === 2) {
           own({ ...changed, status: 'suspended', version: 2 });
           directory.markOutdated([changed.orgId]);
