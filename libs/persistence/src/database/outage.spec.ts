@@ -9,6 +9,12 @@ describe('database outage', () => {
   let fleet: PersistenceTestDatabase;
   const me = partner(partnerA);
   const read = () => fleet.tenants.read(me, 'select name from device order by name');
+  /** Ends the connections that hang, which the pool would offer to the next test. */
+  const closeConnections = async () => {
+    await fleet.gate.shut();
+    await fleet.gate.open();
+    expect(await eventually(read)).toHaveLength(2);
+  };
 
   beforeAll(async () => {
     fleet = await PersistenceTestDatabase.start(undefined, { acquireMs: 1_500, statementMs: 1_000 });
@@ -91,9 +97,7 @@ describe('database outage', () => {
     const started = performance.now();
     await expect(read()).rejects.toThrow(DatabaseConnectionLost);
     expect(performance.now() - started).toBeLessThan(4_500);
-    await fleet.gate.shut();
-    await fleet.gate.open();
-    expect(await eventually(read)).toHaveLength(2);
+    await closeConnections();
   });
 
   it('recovers from a server that was replaced without closing its connections', async () => {
@@ -101,6 +105,7 @@ describe('database outage', () => {
     fleet.gate.replace();
     await expect(read()).rejects.toThrow(DatabaseConnectionLost);
     expect(await eventually(read, { timeoutMs: 30_000 })).toHaveLength(2);
+    await closeConnections();
   });
 
   it('closes a session whose server was replaced without closing it', async () => {
@@ -113,6 +118,7 @@ describe('database outage', () => {
     const next = await fleet.worker.openSession('spec');
     expect(await next.query('select 1 AS one')).toEqual([{ one: 1 }]);
     await next.close();
+    await closeConnections();
   });
 
   it('sets time limits for statements, locks and idle transactions', async () => {
