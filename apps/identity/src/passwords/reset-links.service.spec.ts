@@ -56,7 +56,7 @@ describe('ResetLinksService', () => {
     const superseded = await registerPartner(identity);
     const older = await links.requestLink(superseded);
     expectStatus(await links.forgot(superseded.email), 200);
-    const newer = await links.linkFor(superseded.email, 2);
+    const [newer] = await links.linksFor(superseded.email, 2);
     expect(await links.reset(older)).toMatchObject(INVALID);
 
     const { bearer } = sessionOf(await login(superseded.email, PASSWORD));
