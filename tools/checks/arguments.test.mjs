@@ -21,7 +21,7 @@ const fleet = (args, env = {}) =>
   });
 
 const BENCHES =
-  /'load' is invalid for argument 'name'\. Allowed choices are api-key, devices, heartbeats, http, import, imports, lists, login, outbox, partner-export, posture, revoke, users, webhooks, webhooks-fairness, webhooks-retry-burst/;
+  /'load' is invalid for argument 'name'\. Allowed choices are api-key, devices, heartbeats, http, import, imports, lists, login, outbox, partner-export, posture, revoke, users, webhooks, webhooks-fairness, webhooks-history, webhooks-retry-burst/;
 const ID = '00000000-0000-4000-8000-000000000000';
 const REFUSED = [
   [['nope'], /unknown command 'nope'/],
