@@ -21,7 +21,7 @@ describe('OrganizationDirectoryRepository', () => {
     ...changes,
   });
   const upsert = (...rows: DirectoryOrganization[]) => repository.upsertStatus(db, rows, null);
-  const find = ({ orgId }: DirectoryOrganization) => repository.find(db, orgId);
+  const find = async ({ orgId }: DirectoryOrganization) => (await repository.list(db, [orgId]))[0] ?? null;
 
   it('stores what decides about access first, and the details separately', async () => {
     const organization = build();

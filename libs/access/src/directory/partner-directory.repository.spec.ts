@@ -27,7 +27,8 @@ describe('PartnerDirectoryRepository', () => {
     await upsert(partnerId, changes);
     return partnerId;
   };
-  const statusOf = async (partnerId: string) => (await repository.find(db, partnerId))?.status;
+  const find = async (partnerId: string) => (await repository.list(db, [partnerId]))[0] ?? null;
+  const statusOf = async (partnerId: string) => (await find(partnerId))?.status;
   const setUpdatedLongAgo = (ids: readonly string[]) =>
     db.query(`UPDATE partner_directory SET updated_at = now() - interval '1 hour' WHERE partner_id = ANY (:ids)`, {
       ids,
@@ -36,14 +37,14 @@ describe('PartnerDirectoryRepository', () => {
   it('stores a new partner with the strictest caps until its details are stored', async () => {
     const id = await create();
     const strictest = { maxOrganizations: 0, maxDevices: 0, enrollmentMaxTtlMinutes: 1 };
-    expect(await repository.find(db, id)).toMatchObject({ ...strictest, version: 5 });
+    expect(await find(id)).toMatchObject({ ...strictest, version: 5 });
     const details = { name: 'Acme', slug: 'acme', timezone: 'Europe/Zurich' };
     const caps = { maxOrganizations: null, maxDevices: 7, enrollmentMaxTtlMinutes: 60 };
     const other = await create();
     await repository.updateDetails(db, [{ partnerId: id, status: 'active', version: 5, ...details, ...caps }]);
-    expect(await repository.find(db, id)).toMatchObject({ ...details, ...caps, status: 'active' });
-    expect(await repository.find(db, other)).toMatchObject(strictest);
-    expect(await repository.find(db, randomUUID())).toBeNull();
+    expect(await find(id)).toMatchObject({ ...details, ...caps, status: 'active' });
+    expect(await find(other)).toMatchObject(strictest);
+    expect(await find(randomUUID())).toBeNull();
   });
 
   describe('replacing a stored row', () => {
@@ -68,7 +69,7 @@ describe('PartnerDirectoryRepository', () => {
       expect(await upsert(id, { version: 3, status: 'suspended', readSeconds: 1 })).toBe(false);
       await setUpdatedLongAgo([id]);
       expect(await upsert(id, { version: 3, status: 'suspended', readSeconds: 1 })).toBe(true);
-      expect(await repository.find(db, id)).toMatchObject({ version: 3, status: 'suspended' });
+      expect(await find(id)).toMatchObject({ version: 3, status: 'suspended' });
     });
   });
 

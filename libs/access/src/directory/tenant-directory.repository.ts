@@ -74,10 +74,6 @@ export abstract class TenantDirectoryRepository<Entry extends { status: string }
   abstract upsertStatus(db: SqlExecutor, rows: readonly Entry[], readSeconds: number | null): Promise<WrittenRow[]>;
   abstract updateDetails(db: SqlExecutor, rows: readonly Entry[]): Promise<void>;
 
-  async find(db: SqlExecutor, id: string): Promise<StoredEntry<Entry> | null> {
-    return (await this.list(db, [id]))[0] ?? null;
-  }
-
   /** Marks a row whose change could not be read, unless it is newer. @returns false when no row was marked */
   async markUnknown(db: SqlExecutor, { id, version }: UnreadableChange): Promise<boolean> {
     const rows = await db.query(

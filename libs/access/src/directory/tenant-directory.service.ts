@@ -107,22 +107,16 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
   async preload(ids: readonly string[]): Promise<void> {
     const missing = [...new Set(ids.filter(isUuid).map((id) => id.toLowerCase()))].filter((id) => !this.cache.peek(id));
     if (missing.length === 0) return;
-    const stored = await this.readTable(missing);
-    // Read again while the cache watches for changes: one that arrives during the statement discards what it read.
-    let rows: ReturnType<typeof this.readTable> | undefined;
+    const stored = [...(await this.readTable(missing)).keys()];
+    // Read again while the cache watches for changes: one that arrives meanwhile has its tenant read once more, alone.
+    const unread = new Set(stored);
+    let rows: Promise<Map<string, Entry>> | undefined;
     const readTogether = async (id: string) => {
-      rows ??= this.readTable([...stored.keys()]);
+      rows ??= this.readTable(stored);
       return (await rows).get(id) ?? (await this.read(id));
     };
-    const readOnce = (id: string) => {
-      let isFirst = true;
-      return () => {
-        const result = isFirst ? readTogether(id) : this.read(id);
-        isFirst = false;
-        return result;
-      };
-    };
-    await Promise.all([...stored.keys()].map((id) => this.cache.get(id, readOnce(id))));
+    const read = (id: string) => (unread.delete(id) ? readTogether(id) : this.read(id));
+    await Promise.all(stored.map((id) => this.cache.get(id, () => read(id))));
   }
 
   /** Stores tenants; older versions change nothing. Status first, so that no other field can keep it from being stored. */
@@ -233,19 +227,17 @@ export class TenantDirectory<Entry extends { status: string; version: number }> 
   }
 
   private async read(id: string): Promise<Entry | null> {
-    const { worker, repository } = this.parts;
-    if (!worker || !this.isTrusted || this.outdated.has(id)) return this.readFromOwner(id);
-    const row = await repository.find(worker, id);
-    return row === null || row.status === UNKNOWN ? this.readFromOwner(id) : (row as unknown as Entry);
+    return (await this.readTable([id])).get(id) ?? this.readFromOwner(id);
   }
 
-  /** Reads the rows that the table may serve. */
+  /** Reads the tenants that the table has and may serve. */
   private async readTable(ids: readonly string[]): Promise<Map<string, Entry>> {
     const { worker, repository, idOf } = this.parts;
-    if (!worker || !this.isTrusted) return new Map();
-    const rows = await repository.list(worker, ids);
-    const current = rows.filter((row) => row.status !== UNKNOWN) as unknown as Entry[];
-    return new Map(current.map((row) => [idOf(row), row] as const).filter(([id]) => !this.outdated.has(id)));
+    const current = ids.filter((id) => !this.outdated.has(id));
+    if (!worker || !this.isTrusted || current.length === 0) return new Map();
+    const rows = await repository.list(worker, current);
+    const readable = rows.filter(({ status }) => status !== UNKNOWN) as unknown as Entry[];
+    return new Map(readable.map((row) => [idOf(row), row]));
   }
 
   private get isTrusted(): boolean {
