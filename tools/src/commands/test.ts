@@ -9,6 +9,7 @@ import { stopProcess } from '../processes/process-record.js';
 import { build, onSignal, poll, run } from '../processes/run.js';
 import { createTemporaryGroup, startThrowawayStores, type TemporaryGroup } from '../stores/stores.js';
 import { PART_NAMES, type PartName } from './choices.js';
+import { summarizeWarnings } from './service-warnings.js';
 import { GROUPS_DIR, writeSpecGroups } from './spec-groups.js';
 
 interface TestContext extends TemporaryGroup {
@@ -146,9 +147,16 @@ const e2e: Part = async (context) => {
     await runJest(context, 'outages', [...config, ...only(OUTAGES)], fleet.env),
   ];
   await fleet.stop();
+  if (results.some(({ failed }) => failed > 0)) printWarnings(fleet);
   results.push(await runJest(context, 'own-fleets', [...config, ...only(OWN_FLEETS)], { FLEET_TOOLS_DIR: TOOLS_DIR }));
   return { passed: sum(results.map(({ passed }) => passed)), failed: sum(results.map(({ failed }) => failed)) };
 };
+
+/** Prints what the services of a fleet logged, since its log files are deleted with it. */
+function printWarnings({ logDir }: TestFleet): void {
+  console.log(bold('Warnings of the services, those of outages that a spec causes included'));
+  for (const line of summarizeWarnings(logDir)) console.log(dim(line));
+}
 
 /** Returns variables that record one trace in four, for a collector that a spec starts; the other fleets record none. */
 async function tracing(): Promise<Record<string, string>> {
@@ -166,6 +174,7 @@ const fuzz: Part = async (context) => {
   const args = ['-c', 'apps/fleet-e2e/jest.config.mjs', ...context.jestArgs, ...only(FUZZ)];
   const result = await runJest(context, 'fuzz-report', args, fleet.env);
   await fleet.stop();
+  if (result.failed > 0) printWarnings(fleet);
   return result;
 };
 
@@ -185,6 +194,7 @@ function previousBuild(dir: string): Record<string, string> {
 interface TestFleet {
   /** Variables of its specs. */
   env: NodeJS.ProcessEnv;
+  logDir: string;
   stop(): Promise<void>;
 }
 
@@ -221,7 +231,8 @@ async function startFleet(
     return !failed || fleet.ending !== null;
   };
   await poll(isSettled, { timeoutMs: FLEET_START_MS, everyMs: FLEET_POLL_MS });
-  if (fs.existsSync(env.FLEET_STATUS)) return { env, stop: () => stopProcess(fleet.record, FLEET_STOP_MS) };
+  const stop = () => stopProcess(fleet.record, FLEET_STOP_MS);
+  if (fs.existsSync(env.FLEET_STATUS)) return { env, logDir: path.join(own.FLEET_DATA_DIR, 'dev/log'), stop };
   throw new FleetError(`The fleet for the end-to-end specs did not start:\n${tailOf(logFile, 40)}`);
 }
 
