@@ -128,10 +128,13 @@ describe('import runs', () => {
     must(await client.post(`/imports/${id}/commit`, {}), 202);
     const { imported } = await settled(client, id);
     must(await client.post(`/imports/${id}/undo`), 202);
-    await eventually(async () => {
-      const { body } = await client.get(`/imports/${id}`);
-      if (!(body.undo?.restored > 0)) throw new Error('nothing is restored yet');
-    });
+    await eventually(
+      async () => {
+        const { status, body } = await client.get(`/imports/${id}`);
+        if (!(body.undo?.restored > 0)) throw new Error(`nothing is restored yet: ${status} ${JSON.stringify(body)}`);
+      },
+      { timeoutMs: 180_000, everyMs: 50 },
+    );
     for (const replica of [0, 1]) await killService('provisioning', replica);
     await untilReady();
     const undone = { restored: imported / 2, kept: 0 };
