@@ -48,7 +48,7 @@ describe('a registration', () => {
     expect((await login(PASSWORD)).status).toBe(200);
   });
 
-  it('sends three mails an hour to one address, with the same answer to more', async () => {
+  it('sends three mails an hour to one address, and responds the same to more', async () => {
     const email = freshEmail();
     const responses = [];
     for (let n = 0; n < 5; n += 1) responses.push(await identity.post('/auth/register-partner', form(email)));

@@ -65,7 +65,7 @@ export class RegistrationsService {
     });
   }
 
-  /** Counts a mail to an address, from whatever clients; over the limit nothing is stored, and the answer is the same. */
+  /** Counts a mail to an address, from whatever clients; over the limit nothing is stored, and the response is the same. */
   private async mayMail(email: string): Promise<boolean> {
     try {
       await this.limits.hit(this.config.limits.registerPartnerAddress, emailBucket(email));

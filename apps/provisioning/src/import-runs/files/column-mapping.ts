@@ -102,14 +102,14 @@ export function guessMapping(kind: ImportKind, columns: readonly string[]): Colu
   const mapping: ColumnMapping = {};
   const used = new Set<string>();
   const names = Object.entries(FIELDS[kind]).map(([field, { synonyms }]) => [field, [field, ...synonyms]] as const);
-  const take = (field: string, name: string | undefined) => {
+  const assign = (field: string, name: string | undefined) => {
     const column = name === undefined ? undefined : byName.get(normalize(name));
     if (column === undefined || used.has(column) || mapping[field] !== undefined) return;
     mapping[field] = column;
     used.add(column);
   };
-  for (const [field, [own]] of names) take(field, own);
-  for (const [field, all] of names) for (const name of all) take(field, name);
+  for (const [field, [own]] of names) assign(field, own);
+  for (const [field, all] of names) for (const name of all) assign(field, name);
   return mapping;
 }
 
