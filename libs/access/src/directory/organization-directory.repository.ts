@@ -2,22 +2,26 @@ import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { DirectoryOrganization } from './directory-organization.js';
 import {
+  differsFromRow,
   replacesRow,
   TenantDirectoryRepository,
   type StoredEntry,
   type WrittenRow,
 } from './tenant-directory.repository.js';
 
+const DECISIVE = ['partner_id', 'status', 'deleted'];
+
 /** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
 const UPSERT_STATUS = `
   INSERT INTO organization_directory AS d (org_id, partner_id, status, deleted, version)
   SELECT * FROM unnest(:ids::uuid[], :partnerIds::uuid[], :statuses::text[], :deleted::boolean[], :versions::bigint[])
     AS o(org_id, partner_id, status, deleted, version)
+  WHERE ${differsFromRow('o', 'organization_directory', 'org_id', DECISIVE)}
   ORDER BY org_id
   ON CONFLICT (org_id) DO UPDATE
     SET partner_id = excluded.partner_id, status = excluded.status, deleted = excluded.deleted,
         version = excluded.version, updated_at = now()
-    WHERE ${replacesRow(['partner_id', 'status', 'deleted'])}
+    WHERE ${replacesRow(DECISIVE)}
   RETURNING org_id AS id, xmax = 0 AS "isNew"`;
 
 const UPDATE_DETAILS = `

@@ -329,6 +329,23 @@ describe('a reconciliation', () => {
     expect(await directory.reconcile()).toBe(0);
   });
 
+  it('locks and writes no row that is the same', async () => {
+    const organizations = Array.from({ length: 20 }, (_, n) => own({ name: `Same ${n}` }));
+    const [organization] = organizations;
+    await directory.reconcile();
+    own({ ...organization, status: 'suspended', version: 2 });
+    const rows = () =>
+      worker.query<{ id: string; tuple: string }>(
+        'select org_id as id, ctid || xmax::text as tuple from organization_directory where org_id = any (:ids)',
+        { ids: organizations.map(({ orgId }) => orgId) },
+      );
+    const before = new Map((await rows()).map(({ id, tuple }) => [id, tuple]));
+    expect(before.size).toBe(20);
+    await directory.reconcile();
+    const touched = (await rows()).filter(({ id, tuple }) => before.get(id) !== tuple);
+    expect(touched.map(({ id }) => id)).toEqual([organization.orgId]);
+  });
+
   it('takes the owner back to an older version after the owner was restored', async () => {
     const organization = own({ version: 7 });
     await directory.reconcile();

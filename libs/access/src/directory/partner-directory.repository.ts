@@ -2,20 +2,24 @@ import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { DirectoryPartner } from './directory-partner.js';
 import {
+  differsFromRow,
   replacesRow,
   TenantDirectoryRepository,
   type StoredEntry,
   type WrittenRow,
 } from './tenant-directory.repository.js';
 
+const DECISIVE = ['status'];
+
 /** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
 const UPSERT_STATUS = `
   INSERT INTO partner_directory AS d (partner_id, status, version)
   SELECT * FROM unnest(:ids::uuid[], :statuses::text[], :versions::bigint[]) AS p(partner_id, status, version)
+  WHERE ${differsFromRow('p', 'partner_directory', 'partner_id', DECISIVE)}
   ORDER BY partner_id
   ON CONFLICT (partner_id) DO UPDATE
     SET status = excluded.status, version = excluded.version, updated_at = now()
-    WHERE ${replacesRow(['status'])}
+    WHERE ${replacesRow(DECISIVE)}
   RETURNING partner_id AS id, xmax = 0 AS "isNew"`;
 
 const UPDATE_DETAILS = `

@@ -26,6 +26,15 @@ export function replacesRow(columns: readonly string[]): string {
       AND (d.version = excluded.version OR ${NOT_WRITTEN_MEANWHILE}))`;
 }
 
+/**
+ * Returns the condition that the table has no row with the id, version and columns of `given`. An upsert of a row that is
+ * the same would replace nothing, but lock and write it: each replica compares every tenant every five minutes.
+ */
+export function differsFromRow(given: string, table: string, id: string, columns: readonly string[]): string {
+  const of = (alias: string) => [id, 'version', ...columns].map((column) => `${alias}.${column}`).join(', ');
+  return `NOT EXISTS (SELECT FROM ${table} s WHERE (${of('s')}) = (${of(given)}))`;
+}
+
 /** A row as stored: its status is `unknown` after a change that could not be read. */
 export type StoredEntry<Entry extends { status: string }> = Omit<Entry, 'status'> & {
   status: Entry['status'] | typeof UNKNOWN;
