@@ -13,6 +13,15 @@ const MIN_BYTES = 65_536;
 /** Smooths the measured throughput. */
 const DECAY = 0.5;
 
+export interface Room {
+  maxRows: number;
+  /** More rows that fit. */
+  rows: number;
+  maxBytes: number;
+  /** More bytes that fit; without any row in memory one is admitted whatever its size. */
+  bytes: number;
+}
+
 interface Share {
   rows: number;
   bytes: number;
@@ -39,14 +48,14 @@ export class MemoryBudget {
     return this.bytes;
   }
 
-  /** Returns how many deliveries of a webhook may be in memory, and how many more. */
-  room(webhookId: string): { maxRows: number; rows: number; bytes: number } {
+  /** Returns what a webhook may have in memory, and how much more. */
+  room(webhookId: string): Room {
     const share = this.shares.get(webhookId);
     const maxBytes = Math.max(MIN_BYTES, Math.min(MAX_BYTES, Math.floor(SUM_BYTES / (this.shares.size + 1))));
-    if (!share) return { maxRows: this.minRows, rows: this.minRows, bytes: maxBytes };
+    if (!share) return { maxRows: this.minRows, rows: this.minRows, maxBytes, bytes: maxBytes };
     const perRate = Math.min(MAX_ROWS, Math.ceil(share.perSecond * SECONDS));
     const maxRows = share.isClosed ? CLOSED_ROWS : Math.max(this.minRows, perRate);
-    return { maxRows, rows: Math.max(0, maxRows - share.rows), bytes: Math.max(0, maxBytes - share.bytes) };
+    return { maxRows, rows: Math.max(0, maxRows - share.rows), maxBytes, bytes: Math.max(0, maxBytes - share.bytes) };
   }
 
   /** Returns true when a delivery fits; one always does. */

@@ -41,8 +41,8 @@ describe('OpenDeliveriesRepository', () => {
     );
     return id;
   };
-  const read = async ({ rows = 10, bytes = BYTES, known = [] as string[] } = {}) => {
-    const [due] = await repository.readDue([{ webhookId, rows, bytes }], known);
+  const read = async ({ rows = 10, bytes = BYTES, isEmpty = false, known = [] as string[] } = {}) => {
+    const [due] = await repository.readDue([{ webhookId, rows, bytes, isEmpty }], known);
     return { ids: due?.deliveries.map(({ id }) => id), dueCount: due?.dueCount, nextDueMs: due?.nextDueMs };
   };
 
@@ -54,7 +54,7 @@ describe('OpenDeliveriesRepository', () => {
     const { ids, dueCount, nextDueMs } = await read();
     expect([ids, dueCount]).toEqual([[first, second], 2]);
     expect(nextDueMs).toBeGreaterThan(3_000_000);
-    const [due] = await repository.readDue([{ webhookId, rows: 10, bytes: BYTES }], []);
+    const [due] = await repository.readDue([{ webhookId, rows: 10, bytes: BYTES, isEmpty: true }], []);
     expect(due?.deliveries[1]).toMatchObject({
       ...{ id: second, webhookId, ...organization, partition: partitionOf(organization.orgId) },
       ...{
@@ -74,23 +74,34 @@ describe('OpenDeliveriesRepository', () => {
     expect((await read({ rows: 2, known: ids.slice(0, 1) })).ids).toEqual(ids.slice(1));
   });
 
-  it('reads rows as far as their texts fit, and at least one', async () => {
+  it('reads rows as far as their texts fit, and the first one in any case when none is in memory', async () => {
     const body = 'x'.repeat(600);
-    const ids = [await add(-30, { body }), await add(-20, { body }), await add(-10, { body })];
-    expect(await read({ bytes: 1_000 })).toMatchObject({ ids: ids.slice(0, 2), dueCount: 3 });
-    expect(await read({ bytes: 1 })).toMatchObject({ ids: ids.slice(0, 1), dueCount: 3 });
+    const ids = [await add(-30, { body }), await add(-20, { body }), await add(-10, { body: 'x' })];
+    expect(await read({ bytes: 1_200 })).toMatchObject({ ids: ids.slice(0, 2), dueCount: 3 });
+    expect(await read({ bytes: 1_199 })).toMatchObject({ ids: ids.slice(0, 1), dueCount: 3 });
+    expect(await read({ bytes: 599 })).toMatchObject({ ids: [], dueCount: 3 });
+    expect(await read({ bytes: 1, isEmpty: true })).toMatchObject({ ids: ids.slice(0, 1), dueCount: 3 });
+  });
+
+  it('reads no text of a row that does not fit', async () => {
+    await add(-30, { body: 'x'.repeat(600) });
+    const query = jest.spyOn(database.worker, 'query');
+    await read({ bytes: 599 });
+    const [rows] = await Promise.all(query.mock.results.map(({ value }) => value as Promise<{ body: unknown }[]>));
+    query.mockRestore();
+    expect(rows.map(({ body }) => body)).toEqual([null]);
   });
 
   it('returns a delivery whose text is no longer stored without it', async () => {
     const id = await add(-1, { body: null });
-    const [due] = await repository.readDue([{ webhookId, rows: 1, bytes: BYTES }], []);
+    const [due] = await repository.readDue([{ webhookId, rows: 1, bytes: BYTES, isEmpty: true }], []);
     expect(due?.deliveries).toMatchObject([{ id, body: null }]);
   });
 
   it('returns each webhook with its own rows, also one without', async () => {
     const mine = await add(-1);
     const idle = await database.webhook(organization);
-    const wanted = [webhookId, idle].map((id) => ({ webhookId: id, rows: 1, bytes: BYTES }));
+    const wanted = [webhookId, idle].map((id) => ({ webhookId: id, rows: 1, bytes: BYTES, isEmpty: true }));
     const due = new Map((await repository.readDue(wanted, [])).map((one) => [one.webhookId, one]));
     expect(due.get(webhookId)?.deliveries.map(({ id }) => id)).toEqual([mine]);
     expect(due.get(idle)).toEqual({ webhookId: idle, deliveries: [], dueCount: 0, nextDueMs: null });

@@ -8,10 +8,13 @@ export interface WantedRows {
   /** Number of due rows to read, with those already in memory. */
   rows: number;
   bytes: number;
+  /** True when the first row is read whatever its size: the webhook has none in memory. */
+  isEmpty: boolean;
 }
 
 export interface DueRows {
   webhookId: string;
+  /** Rows that fit. */
   deliveries: QueuedDelivery[];
   /** Rows that are due, up to those wanted. */
   dueCount: number;
@@ -41,30 +44,33 @@ interface DueRow {
   eventType: string;
   attempt: number;
   maxAttempts: number;
-  bytesBefore: string | number;
+  fits: boolean | null;
   body: string | null;
 }
 
 const OPEN = `d.status IN ('pending', 'retrying')`;
 
-/** Reads the due rows of webhooks, oldest first, as far as their texts fit: one index range for each webhook. */
+/**
+ * Reads the due rows of webhooks, oldest first: one index range for each webhook. The texts of those that do not fit stay in
+ * the table; `octet_length` does not read them.
+ */
 const READ_DUE = `
   SELECT w.webhook_id AS "webhookId", d.id, d.created_at AS "createdAt", d.partner_id AS "partnerId",
          coalesce(d.org_id, d.partner_id) AS "orgId", d.event_id AS "eventId", d.event_type AS "eventType", d.attempt,
-         d.max_attempts AS "maxAttempts", d.bytes_before AS "bytesBefore", CASE WHEN d.bytes_before < w.bytes THEN d.body END AS body,
+         d.max_attempts AS "maxAttempts", f.fits, CASE WHEN f.fits THEN d.body END AS body,
          (SELECT (extract(epoch FROM min(d.due_at) - now()) * 1000)::float8 FROM delivery d
           WHERE d.webhook_id = w.webhook_id AND ${OPEN} AND d.due_at > now()) AS "nextDueMs"
-  FROM unnest(:webhookIds::uuid[], :rows::int[], :bytes::int[]) AS w(webhook_id, rows, bytes)
+  FROM unnest(:webhookIds::uuid[], :rows::int[], :bytes::int[], :areEmpty::boolean[]) AS w(webhook_id, rows, bytes, is_empty)
   LEFT JOIN LATERAL (
-    SELECT due.*, b.body,
-           coalesce(sum(octet_length(b.body)) OVER (ORDER BY due.due_at, due.id
-             ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS bytes_before
+    SELECT due.*, b.body, row_number() OVER in_order AS position, coalesce(sum(octet_length(b.body)) OVER in_order, 0) AS bytes
     FROM (SELECT d.* FROM delivery d
           WHERE d.webhook_id = w.webhook_id AND ${OPEN} AND d.due_at <= now() AND d.id <> ALL(:known::uuid[])
           ORDER BY d.due_at, d.id LIMIT w.rows) due
     LEFT JOIN event_body b ON b.event_id = due.event_id AND b.org_id = coalesce(due.org_id, due.partner_id)
                           AND b.created_at = due.created_at
-  ) d ON true`;
+    WINDOW in_order AS (ORDER BY due.due_at, due.id)
+  ) d ON true
+  CROSS JOIN LATERAL (SELECT d.bytes <= w.bytes OR (w.is_empty AND d.position = 1) AS fits) f`;
 
 const LIST_OPEN = `
   SELECT w.id AS "webhookId", coalesce(w.org_id, w.partner_id) AS "orgId",
@@ -88,17 +94,17 @@ export class OpenDeliveriesRepository {
       webhookIds: wanted.map(({ webhookId }) => webhookId),
       rows: wanted.map((one) => one.rows),
       bytes: wanted.map((one) => one.bytes),
+      areEmpty: wanted.map((one) => one.isEmpty),
       known,
     });
     const read = new Map<string, DueRows>();
-    const limits = new Map(wanted.map(({ webhookId, bytes }) => [webhookId, bytes]));
     for (const row of rows) {
       const { webhookId, nextDueMs } = row;
       const ofWebhook = read.get(webhookId) ?? { webhookId, deliveries: [], dueCount: 0, nextDueMs };
       read.set(webhookId, ofWebhook);
       if (row.id === null) continue;
       ofWebhook.dueCount += 1;
-      if (Number(row.bytesBefore) < (limits.get(webhookId) ?? 0)) ofWebhook.deliveries.push(toDelivery(row, row.id));
+      if (row.fits) ofWebhook.deliveries.push(toDelivery(row, row.id));
     }
     return [...read.values()];
   }

@@ -14,6 +14,7 @@ describe('RetrySchedulerService', () => {
   let reads: WantedRows[][];
   let queued: string[];
   let room: number;
+  let bytes: number;
   let isOwner: boolean;
   let open: OpenWebhook[];
   let published: string[];
@@ -27,6 +28,7 @@ describe('RetrySchedulerService', () => {
     reads = [];
     queued = [];
     room = 10;
+    bytes = 1_000;
     isOwner = true;
     open = [];
     published = [];
@@ -53,7 +55,7 @@ describe('RetrySchedulerService', () => {
       },
     };
     const sender: Pick<SenderService, 'room' | 'add' | 'listKnown' | 'dropRetries' | 'pause'> = {
-      room: () => ({ maxRows: 10, rows: room, bytes: 1_000 }),
+      room: () => ({ maxRows: 10, rows: room, maxBytes: 1_000, bytes }),
       listKnown: () => queued,
       dropRetries: () => undefined,
       pause: (webhookId) => paused.push(webhookId),
@@ -107,6 +109,17 @@ describe('RetrySchedulerService', () => {
     expect(queued).toEqual(['a', 'b']);
   });
 
+  it('reads no webhook with less than half of its bytes left', async () => {
+    put('w', 'a');
+    bytes = 499;
+    scheduler.addWaiting('w', 'o', 0);
+    await pass(1_000);
+    expect(reads).toEqual([]);
+    bytes = 500;
+    await pass(100);
+    expect(reads).toMatchObject([[{ webhookId: 'w', bytes: 500, isEmpty: true }]]);
+  });
+
   it('reads no webhook without room, and all of them in turn when there is', async () => {
     room = 0;
     for (let i = 0; i < 25; i += 1) put('w', `w${i}`);
@@ -116,6 +129,7 @@ describe('RetrySchedulerService', () => {
     await pass(120);
     expect([queued, scheduler.hasDue('w')]).toEqual([[], true]);
     room = 10;
+    bytes = 1_000;
     await pass(1_000);
     expect(queued).toHaveLength(26);
     expect(queued.indexOf('v0')).toBeLessThanOrEqual(10);

@@ -208,7 +208,7 @@ export class RetrySchedulerService {
     if (dueMs !== null) this.addWaiting(webhookId, orgId, dueMs);
   }
 
-  /** Returns the next webhooks with due deliveries and room for at least half of what they may have in memory. */
+  /** Returns the next webhooks with due deliveries and room for at least half of what they may have in memory, rows and bytes. */
   private nextWanted(): Wanted[] {
     const wanted: Wanted[] = [];
     const now = performance.now();
@@ -216,14 +216,10 @@ export class RetrySchedulerService {
     let bytesLeft = READ_BYTES;
     for (const [webhookId, { dueMs, changes }] of this.waiting) {
       if (dueMs > now) continue;
-      const { maxRows, rows, bytes } = this.sender.room(webhookId);
-      if (rows === 0 || rows < maxRows / 2) continue;
-      const part = {
-        webhookId,
-        rows: Math.min(rows, rowsLeft),
-        bytes: Math.max(1, Math.min(bytes, bytesLeft)),
-        changes,
-      };
+      const { maxRows, rows, maxBytes, bytes } = this.sender.room(webhookId);
+      if (rows === 0 || rows < maxRows / 2 || bytes < maxBytes / 2) continue;
+      if (wanted.length > 0 && bytes > bytesLeft) break;
+      const part = { webhookId, rows: Math.min(rows, rowsLeft), bytes, isEmpty: rows === maxRows, changes };
       wanted.push(part);
       rowsLeft -= part.rows;
       bytesLeft -= part.bytes;

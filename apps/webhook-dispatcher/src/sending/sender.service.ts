@@ -10,7 +10,7 @@ import type { Subscription } from '../subscriptions/subscription.mapper.js';
 import { BreakersService } from './breakers.service.js';
 import { DeliveryAttemptsService } from './delivery-attempts.service.js';
 import { FairScheduler } from './fair-scheduler.js';
-import { MemoryBudget } from './memory-budget.js';
+import { MemoryBudget, type Room } from './memory-budget.js';
 import { OutcomeBatcherService } from './outcome-batcher.service.js';
 import {
   createExpiredOutcome,
@@ -36,6 +36,7 @@ const POLL_MS = 20;
 const RESERVE_MARGIN_MS = 5_000;
 const MEASURE_MS = 1_000;
 const GONE = 410;
+const NO_ROOM: Room = { maxRows: 0, rows: 0, maxBytes: 0, bytes: 0 };
 
 /** `tenant`: the organization or its partner is not active, or the webhook cannot be opened; `paused`: its receiver asked for a pause. */
 export type WaitingReason = 'breaker' | 'limit' | 'paused' | 'tenant';
@@ -120,10 +121,10 @@ export class SenderService {
     return [...(this.known.get(webhookId)?.keys() ?? [])];
   }
 
-  /** Returns how many deliveries of a webhook may be in memory, and how many more; none while it must wait. */
-  room(webhookId: string): { maxRows: number; rows: number; bytes: number } {
+  /** Returns what a webhook may have in memory, and how much more; nothing while it must wait. */
+  room(webhookId: string): Room {
     const isPaused = (this.pausedUntilMs.get(webhookId) ?? 0) > performance.now();
-    if (this.isStopped || isPaused || this.index.mustWait(webhookId)) return { maxRows: 0, rows: 0, bytes: 0 };
+    if (this.isStopped || isPaused || this.index.mustWait(webhookId)) return NO_ROOM;
     return this.budget.room(webhookId);
   }
 
