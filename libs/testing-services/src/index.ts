@@ -1,3 +1,4 @@
+export { FixedClock } from './fixed-clock.js';
 export { eventually, type Patience } from './eventually.js';
 export { FLEET_ENVIRONMENT } from './fleet-environment.js';
 export type { TcpProxy } from './tcp-proxy.js';

@@ -1,7 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { FixedClock, Logger, type OpenApiDocuments } from '@rmm/service-kit';
+import { Logger, type OpenApiDocuments } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { MergedOpenApiService } from './merged-openapi.service.js';
 
 const documentOf = (path: string): OpenAPIObject => ({

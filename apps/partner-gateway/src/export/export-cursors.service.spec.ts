@@ -1,4 +1,4 @@
-import { FixedClock } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { ExportCursorsService, type ExportScope } from './export-cursors.service.js';
 
 const scope: ExportScope = { resource: 'sites', partnerId: 'p-1', orgId: null, updatedSince: null };

@@ -1,6 +1,7 @@
 import { Outbound } from '@rmm/outbound';
-import { Clock, FixedClock } from '@rmm/service-kit';
+import { Clock } from '@rmm/service-kit';
 import { FakePsa } from '@rmm/testing';
+import { FixedClock } from '@rmm/testing-services';
 import { ListingTimeSpent, PsaHttp } from './psa-http.js';
 import { PSA_LIMITS } from './psa-limits.js';
 import { PsaCredentialsRejected, PsaFailed, PsaRequestRefused } from './psa.errors.js';

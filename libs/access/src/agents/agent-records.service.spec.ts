@@ -1,4 +1,4 @@
-import { FixedClock } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import type { AccessSources } from '../access-sources.service.js';
 import type { AgentRecord } from '../access.tokens.js';
 import { AGENT_RECORD_TTL_MS, AgentRecords } from './agent-records.service.js';

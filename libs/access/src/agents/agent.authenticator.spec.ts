@@ -1,6 +1,7 @@
 import type { RateLimits } from '@rmm/rate-limits';
 import { mintAgentToken } from '@rmm/secrets';
-import { FixedClock, RateLimitedError } from '@rmm/service-kit';
+import { RateLimitedError } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import type { AccessRequest } from '../callers/access-request.js';
 import { FailedAuthenticationThrottle } from '../keys/failed-authentication-throttle.service.js';
 import type { AgentRecords } from './agent-records.service.js';

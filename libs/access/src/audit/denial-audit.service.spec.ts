@@ -1,5 +1,6 @@
 import type { AuditTrail } from '@rmm/messaging';
-import { FixedClock, type Logger, runInContext } from '@rmm/service-kit';
+import { type Logger, runInContext } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { userCaller } from '../../test/callers.js';
 import { AGGREGATION_MS, DenialAuditService } from './denial-audit.service.js';
 

@@ -1,4 +1,5 @@
-import { FixedClock, UnavailableError } from '@rmm/service-kit';
+import { UnavailableError } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { InvalidationFeed } from './invalidation-feed.js';
 
 let clock: FixedClock;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ResolvedApiKey, ResolvedKey } from '@rmm/contracts';
 import type { RateLimits } from '@rmm/rate-limits';
 import { mintApiKey, mintPartnerKey } from '@rmm/secrets';
-import { FixedClock } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { fakeFeeds, fakeSources } from '../../test/fakes.js';
 import type { AccessRequest, AccessResponse } from '../callers/access-request.js';
 import { ApiKeyAuthenticator } from './api-key.authenticator.js';

@@ -1,5 +1,6 @@
 import type { RateLimits } from '@rmm/rate-limits';
-import { FixedClock, RateLimitedError, UnavailableError } from '@rmm/service-kit';
+import { RateLimitedError, UnavailableError } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { KeyRateLimited } from '../access.errors.js';
 import { FailedAuthenticationThrottle } from './failed-authentication-throttle.service.js';
 

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ResolvedApiKey, ResolvedKey, ResolvedPartnerKey } from '@rmm/contracts';
-import { FixedClock, UnavailableError } from '@rmm/service-kit';
+import { UnavailableError } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { fakeFeeds, fakeSources } from '../../test/fakes.js';
 import type { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { KeyRecords } from './key-records.service.js';

@@ -1,6 +1,7 @@
 import type { KeyUsageRequest } from '@rmm/contracts';
 import type { RpcClient } from '@rmm/messaging';
-import { FixedClock, type Logger, UnavailableError } from '@rmm/service-kit';
+import { type Logger, UnavailableError } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { KeyUsage } from './key-usage.service.js';
 
 let clock: FixedClock;

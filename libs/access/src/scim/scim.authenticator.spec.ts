@@ -1,6 +1,7 @@
 import type { RateLimits } from '@rmm/rate-limits';
 import { mintScimToken } from '@rmm/secrets';
-import { FixedClock, RateLimitedError } from '@rmm/service-kit';
+import { RateLimitedError } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import type { AccessSources } from '../access-sources.service.js';
 import type { AccessRequest } from '../callers/access-request.js';
 import { FailedAuthenticationThrottle } from '../keys/failed-authentication-throttle.service.js';

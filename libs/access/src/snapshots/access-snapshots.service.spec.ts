@@ -1,5 +1,5 @@
 import type { AccessChanged, AccessResolveRequest } from '@rmm/contracts';
-import { FixedClock } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { snapshot } from '../../test/callers.js';
 import { fakeFeeds, fakeSources } from '../../test/fakes.js';
 import { ROLE_ID } from '../../test/tokens.js';

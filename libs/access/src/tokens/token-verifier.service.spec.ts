@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { FixedClock, UnavailableError } from '@rmm/service-kit';
+import { UnavailableError } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { buildTokenVerifier } from '../../test/fakes.js';
 import { accessToken, AUDIENCE, claims, ISSUER, signed, signingKey } from '../../test/tokens.js';
 import { InvalidAccessToken } from '../access.errors.js';

@@ -1,4 +1,4 @@
-import { FixedClock } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { claims } from '../../test/tokens.js';
 import { VerifiedTokens } from './verified-tokens.service.js';
 

@@ -1,5 +1,6 @@
 import type { AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
-import { type DomainError, FixedClock, UnavailableError } from '@rmm/service-kit';
+import { type DomainError, UnavailableError } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import { snapshot } from '../../test/callers.js';
 import { buildTokenVerifier, CONFIG, fakeFeeds, fakeSources } from '../../test/fakes.js';
 import { accessToken, signingKey, ORG_ID, PARTNER_ID, ROLE_ID } from '../../test/tokens.js';

@@ -1,4 +1,5 @@
-import { Clock, FixedClock } from './clock.service.js';
+import { FixedClock } from '@rmm/testing-services';
+import { Clock } from './clock.service.js';
 
 describe('Clock', () => {
   it('returns the time of the system as a date and in milliseconds', () => {

@@ -1,7 +1,7 @@
 import type { UserCaller } from '@rmm/access';
 import type { AuditTrail } from '@rmm/messaging';
 import type { TenantDatabase } from '@rmm/persistence';
-import { FixedClock } from '@rmm/service-kit';
+import { FixedClock } from '@rmm/testing-services';
 import type { PsaConnectionsRepository } from '../psa-connections.repository.js';
 import { PsaListingUnsupported } from '../psa.errors.js';
 import { PsaSyncSettingsService } from './psa-sync-settings.service.js';
