@@ -17,7 +17,6 @@ export interface Room {
   maxRows: number;
   /** More rows that fit. */
   rows: number;
-  maxBytes: number;
   /** More bytes that fit; without any row in memory one is admitted whatever its size. */
   bytes: number;
 }
@@ -52,10 +51,10 @@ export class MemoryBudget {
   room(webhookId: string): Room {
     const share = this.shares.get(webhookId);
     const maxBytes = Math.max(MIN_BYTES, Math.min(MAX_BYTES, Math.floor(SUM_BYTES / (this.shares.size + 1))));
-    if (!share) return { maxRows: this.minRows, rows: this.minRows, maxBytes, bytes: maxBytes };
+    if (!share) return { maxRows: this.minRows, rows: this.minRows, bytes: maxBytes };
     const perRate = Math.min(MAX_ROWS, Math.ceil(share.perSecond * SECONDS));
     const maxRows = share.isClosed ? CLOSED_ROWS : Math.max(this.minRows, perRate);
-    return { maxRows, rows: Math.max(0, maxRows - share.rows), maxBytes, bytes: Math.max(0, maxBytes - share.bytes) };
+    return { maxRows, rows: Math.max(0, maxRows - share.rows), bytes: Math.max(0, maxBytes - share.bytes) };
   }
 
   /** Returns true when a delivery fits; one always does. */

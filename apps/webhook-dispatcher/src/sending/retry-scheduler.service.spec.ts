@@ -15,6 +15,8 @@ describe('RetrySchedulerService', () => {
   let queued: string[];
   let room: number;
   let bytes: number;
+  /** Bytes of each delivery. */
+  let size: number;
   let isOwner: boolean;
   let open: OpenWebhook[];
   let published: string[];
@@ -29,6 +31,7 @@ describe('RetrySchedulerService', () => {
     queued = [];
     room = 10;
     bytes = 1_000;
+    size = 0;
     isOwner = true;
     open = [];
     published = [];
@@ -40,13 +43,15 @@ describe('RetrySchedulerService', () => {
         reads.push([...wanted]);
         const now = performance.now();
         return Promise.resolve(
-          wanted.map(({ webhookId, rows }): DueRows => {
+          wanted.map(({ webhookId, rows, bytes: fitting, isEmpty }): DueRows => {
             const all = (table.get(webhookId) ?? []).filter(({ id }) => !known.includes(id));
             const due = all.filter(({ dueMs }) => dueMs <= now).slice(0, rows);
             const later = all.filter(({ dueMs }) => dueMs > now).map(({ dueMs }) => dueMs - now);
             return {
               webhookId,
-              deliveries: due.map(({ id }) => ({ id, webhookId }) as QueuedDelivery),
+              deliveries: (size <= fitting || isEmpty ? due : []).map(
+                ({ id }) => ({ id, webhookId }) as QueuedDelivery,
+              ),
               dueCount: due.length,
               nextDueMs: later.length > 0 ? Math.min(...later) : null,
             };
@@ -55,7 +60,7 @@ describe('RetrySchedulerService', () => {
       },
     };
     const sender: Pick<SenderService, 'room' | 'add' | 'listKnown' | 'dropRetries' | 'pause'> = {
-      room: () => ({ maxRows: 10, rows: room, maxBytes: 1_000, bytes }),
+      room: () => ({ maxRows: 10, rows: room, bytes }),
       listKnown: () => queued,
       dropRetries: () => undefined,
       pause: (webhookId) => paused.push(webhookId),
@@ -109,15 +114,27 @@ describe('RetrySchedulerService', () => {
     expect(queued).toEqual(['a', 'b']);
   });
 
-  it('reads no webhook with less than half of its bytes left', async () => {
+  it('reads a webhook whose next delivery does not fit again when there is more room, or none of it in memory', async () => {
     put('w', 'a');
-    bytes = 499;
+    [room, bytes, size] = [5, 499, 500];
     scheduler.addWaiting('w', 'o', 0);
     await pass(1_000);
-    expect(reads).toEqual([]);
+    expect(reads).toMatchObject([[{ webhookId: 'w', bytes: 499, isEmpty: false }]]);
+    scheduler.wake('w', 'o');
+    await pass(100);
+    expect([reads.length, queued]).toEqual([2, []]);
     bytes = 500;
     await pass(100);
-    expect(reads).toMatchObject([[{ webhookId: 'w', bytes: 500, isEmpty: true }]]);
+    expect([reads.length, queued]).toEqual([3, ['a']]);
+    put('w', 'b');
+    bytes = 400;
+    scheduler.addWaiting('w', 'o', 0);
+    await pass(500);
+    expect(reads.length).toBe(4);
+    [room, bytes] = [10, 300];
+    await pass(100);
+    expect(reads.at(-1)).toMatchObject([{ webhookId: 'w', bytes: 300, isEmpty: true }]);
+    expect(queued).toEqual(['a', 'b']);
   });
 
   it('reads no webhook without room, and all of them in turn when there is', async () => {

@@ -33,6 +33,8 @@ interface WaitingWebhook {
   dueMs: number;
   /** Counts what was recorded, to recognize what is stored while the table is read. */
   changes: number;
+  /** The room in which its first due delivery did not fit; it is read again when there is more. */
+  tooFewBytes?: number;
 }
 
 interface Wanted extends WantedRows {
@@ -129,6 +131,7 @@ export class RetrySchedulerService {
   wake(webhookId: string, orgId: string): void {
     this.sender.dropRetries(webhookId);
     this.addWaiting(webhookId, orgId, 0);
+    delete this.waiting.get(webhookId)?.tooFewBytes; // what is due first may be another delivery
     this.run();
   }
 
@@ -208,18 +211,19 @@ export class RetrySchedulerService {
     if (dueMs !== null) this.addWaiting(webhookId, orgId, dueMs);
   }
 
-  /** Returns the next webhooks with due deliveries and room for at least half of what they may have in memory, rows and bytes. */
+  /** Returns the next webhooks with due deliveries and room for at least half of what they may have in memory. */
   private nextWanted(): Wanted[] {
     const wanted: Wanted[] = [];
     const now = performance.now();
     let rowsLeft = READ_ROWS;
     let bytesLeft = READ_BYTES;
-    for (const [webhookId, { dueMs, changes }] of this.waiting) {
+    for (const [webhookId, { dueMs, changes, tooFewBytes = -1 }] of this.waiting) {
       if (dueMs > now) continue;
-      const { maxRows, rows, maxBytes, bytes } = this.sender.room(webhookId);
-      if (rows === 0 || rows < maxRows / 2 || bytes < maxBytes / 2) continue;
+      const { maxRows, rows, bytes } = this.sender.room(webhookId);
+      const isEmpty = rows === maxRows;
+      if (rows === 0 || rows < maxRows / 2 || (bytes <= tooFewBytes && !isEmpty)) continue;
       if (wanted.length > 0 && bytes > bytesLeft) break;
-      const part = { webhookId, rows: Math.min(rows, rowsLeft), bytes, isEmpty: rows === maxRows, changes };
+      const part = { webhookId, rows: Math.min(rows, rowsLeft), bytes, isEmpty, changes };
       wanted.push(part);
       rowsLeft -= part.rows;
       bytesLeft -= part.bytes;
@@ -234,6 +238,7 @@ export class RetrySchedulerService {
     if (!known || !this.leases.owns(partitionOf(known.orgId))) return;
     const queued = deliveries.filter((delivery) => this.sender.add(delivery)).length;
     this.waiting.delete(webhookId);
+    known.tooFewBytes = dueCount > 0 && deliveries.length === 0 ? asked.bytes : undefined;
     const isDrained = dueCount < asked.rows && queued === dueCount;
     if (!isDrained || known.changes !== asked.changes) {
       this.waiting.set(webhookId, known);

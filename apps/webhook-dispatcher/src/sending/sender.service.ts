@@ -36,7 +36,7 @@ const POLL_MS = 20;
 const RESERVE_MARGIN_MS = 5_000;
 const MEASURE_MS = 1_000;
 const GONE = 410;
-const NO_ROOM: Room = { maxRows: 0, rows: 0, maxBytes: 0, bytes: 0 };
+const NO_ROOM: Room = { maxRows: 0, rows: 0, bytes: 0 };
 
 /** `tenant`: the organization or its partner is not active, or the webhook cannot be opened; `paused`: its receiver asked for a pause. */
 export type WaitingReason = 'breaker' | 'limit' | 'paused' | 'tenant';
