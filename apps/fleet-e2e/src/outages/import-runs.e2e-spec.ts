@@ -6,6 +6,17 @@ jest.setTimeout(600_000);
 
 const BOUNDARY = 'rmm-form';
 
+type Patience = Parameters<typeof eventually>[1];
+
+const ACTIVE = new Set(['parsing', 'annotating', 'committing', 'undoing']);
+
+/** Fields of an import run that the specs wait for; all absent in the body of an error. */
+interface ImportRun {
+  state?: string;
+  done?: number;
+  undo?: { restored: number };
+}
+
 /** Returns the body of a form with a file of text. */
 function formOf(file: string, fields: Record<string, string>): string {
   const parts = Object.entries({ kind: 'organizations', ...fields }).map(
@@ -27,16 +38,18 @@ describe('import runs', () => {
 
   const upload = (client: ApiClient, file: string, fields: Record<string, string> = {}) =>
     client.send('POST', '/imports', formOf(file, fields), { contentType: `multipart/form-data; boundary=${BOUNDARY}` });
-  const settled = (client: ApiClient, id: string) =>
-    eventually(
-      async () => {
-        const { body } = await client.get(`/imports/${id}`);
-        if (['parsing', 'annotating', 'committing', 'undoing'].includes(body.state)) throw new Error(body.state);
-        if (body.state === undefined) throw new Error('no run');
-        return body;
-      },
-      { timeoutMs: 180_000, everyMs: 500 },
-    );
+  /** Waits until a run is in some state. @throws Error  with the last response */
+  const runUntil = (client: ApiClient, id: string, isExpected: (run: ImportRun) => boolean, patience?: Patience) =>
+    eventually(async () => {
+      const { status, body } = await client.get(`/imports/${id}`);
+      if (!isExpected(body))
+        throw new Error(`the import run is not in the expected state: ${status} ${JSON.stringify(body)}`);
+      return body;
+    }, patience);
+  const settled = (client: ApiClient, id: string) => {
+    const isSettled = ({ state }: ImportRun) => state !== undefined && !ACTIVE.has(state);
+    return runUntil(client, id, isSettled, { timeoutMs: 180_000, everyMs: 500 });
+  };
   const uploaded = async (client: ApiClient, file: string, fields: Record<string, string> = {}) =>
     settled(client, must(await upload(client, file, fields), 202).id);
   const namesOf = async (client: ApiClient, list = 'organizations'): Promise<string[]> => {
@@ -102,10 +115,7 @@ describe('import runs', () => {
       const run = await uploaded(client, `organization,site\n${rows}`);
       expect(run.total).toBe(count);
       must(await client.post(`/imports/${run.id}/commit`, {}), 202);
-      await eventually(async () => {
-        const { body } = await client.get(`/imports/${run.id}`);
-        if (!(body.done > 0)) throw new Error('nothing is committed yet');
-      });
+      await runUntil(client, run.id, ({ done = 0 }) => done > 0);
       await kill();
       await untilReady();
       const done = await settled(client, run.id);
@@ -128,13 +138,8 @@ describe('import runs', () => {
     must(await client.post(`/imports/${id}/commit`, {}), 202);
     const { imported } = await settled(client, id);
     must(await client.post(`/imports/${id}/undo`), 202);
-    await eventually(
-      async () => {
-        const { status, body } = await client.get(`/imports/${id}`);
-        if (!(body.undo?.restored > 0)) throw new Error(`nothing is restored yet: ${status} ${JSON.stringify(body)}`);
-      },
-      { timeoutMs: 180_000, everyMs: 50 },
-    );
+    const hasBegun = ({ undo }: ImportRun) => (undo?.restored ?? 0) > 0;
+    await runUntil(client, id, hasBegun, { timeoutMs: 180_000, everyMs: 50 });
     for (const replica of [0, 1]) await killService('provisioning', replica);
     await untilReady();
     const undone = { restored: imported / 2, kept: 0 };
