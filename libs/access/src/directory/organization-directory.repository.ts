@@ -9,19 +9,20 @@ import {
   type WrittenRow,
 } from './tenant-directory.repository.js';
 
-const DECISIVE = ['partner_id', 'status', 'deleted'];
+/** The columns that decide about access. */
+const ACCESS_COLUMNS = ['partner_id', 'status', 'deleted'];
 
 /** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
 const UPSERT_STATUS = `
   INSERT INTO organization_directory AS d (org_id, partner_id, status, deleted, version)
   SELECT * FROM unnest(:ids::uuid[], :partnerIds::uuid[], :statuses::text[], :deleted::boolean[], :versions::bigint[])
     AS o(org_id, partner_id, status, deleted, version)
-  WHERE ${differsFromRow('o', 'organization_directory', 'org_id', DECISIVE)}
+  WHERE ${differsFromRow('o', 'organization_directory', 'org_id', ACCESS_COLUMNS)}
   ORDER BY org_id
   ON CONFLICT (org_id) DO UPDATE
     SET partner_id = excluded.partner_id, status = excluded.status, deleted = excluded.deleted,
         version = excluded.version, updated_at = now()
-    WHERE ${replacesRow(DECISIVE)}
+    WHERE ${replacesRow(ACCESS_COLUMNS)}
   RETURNING org_id AS id, xmax = 0 AS "isNew"`;
 
 const UPDATE_DETAILS = `

@@ -9,17 +9,18 @@ import {
   type WrittenRow,
 } from './tenant-directory.repository.js';
 
-const DECISIVE = ['status'];
+/** The columns that decide about access. */
+const ACCESS_COLUMNS = ['status'];
 
 /** Writes what decides about access. One statement for many rows, sorted by id, so that two writers cannot deadlock. */
 const UPSERT_STATUS = `
   INSERT INTO partner_directory AS d (partner_id, status, version)
   SELECT * FROM unnest(:ids::uuid[], :statuses::text[], :versions::bigint[]) AS p(partner_id, status, version)
-  WHERE ${differsFromRow('p', 'partner_directory', 'partner_id', DECISIVE)}
+  WHERE ${differsFromRow('p', 'partner_directory', 'partner_id', ACCESS_COLUMNS)}
   ORDER BY partner_id
   ON CONFLICT (partner_id) DO UPDATE
     SET status = excluded.status, version = excluded.version, updated_at = now()
-    WHERE ${replacesRow(DECISIVE)}
+    WHERE ${replacesRow(ACCESS_COLUMNS)}
   RETURNING partner_id AS id, xmax = 0 AS "isNew"`;
 
 const UPDATE_DETAILS = `

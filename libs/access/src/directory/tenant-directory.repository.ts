@@ -17,12 +17,11 @@ const NOT_WRITTEN_MEANWHILE = `
  * @param columns  compared when the version is the same
  */
 export function replacesRow(columns: readonly string[]): string {
-  const stored = ['version', ...columns].map((column) => `d.${column}`).join(', ');
-  const given = ['version', ...columns].map((column) => `excluded.${column}`).join(', ');
+  const compared = ['version', ...columns];
   return `
   d.version < excluded.version
   OR (d.status = '${UNKNOWN}' AND d.version <= excluded.version)
-  OR (:readSeconds::float8 IS NOT NULL AND (${stored}) IS DISTINCT FROM (${given})
+  OR (:readSeconds::float8 IS NOT NULL AND ${rowOf('d', compared)} IS DISTINCT FROM ${rowOf('excluded', compared)}
       AND (d.version = excluded.version OR ${NOT_WRITTEN_MEANWHILE}))`;
 }
 
@@ -31,9 +30,12 @@ export function replacesRow(columns: readonly string[]): string {
  * the same would replace nothing, but lock and write it: each replica compares every tenant every five minutes.
  */
 export function differsFromRow(given: string, table: string, id: string, columns: readonly string[]): string {
-  const of = (alias: string) => [id, 'version', ...columns].map((column) => `${alias}.${column}`).join(', ');
-  return `NOT EXISTS (SELECT FROM ${table} s WHERE (${of('s')}) = (${of(given)}))`;
+  const compared = [id, 'version', ...columns];
+  return `NOT EXISTS (SELECT FROM ${table} s WHERE ${rowOf('s', compared)} = ${rowOf(given, compared)})`;
 }
+
+const rowOf = (alias: string, columns: readonly string[]): string =>
+  `(${columns.map((column) => `${alias}.${column}`).join(', ')})`;
 
 /** A row as stored: its status is `unknown` after a change that could not be read. */
 export type StoredEntry<Entry extends { status: string }> = Omit<Entry, 'status'> & {
