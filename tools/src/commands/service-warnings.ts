@@ -19,16 +19,15 @@ const MAX_LINES = 60;
  */
 export function summarizeWarnings(dir: string): string[] {
   const files = fs.existsSync(dir) ? fs.readdirSync(dir).filter((name) => name.endsWith('.log')) : [];
+  const lines = files.flatMap((file) => readLines(path.join(dir, file))).sort((a, b) => (a.time < b.time ? -1 : 1));
   const kinds = new Map<string, { count: number; first: string; last: string }>();
-  for (const line of files.flatMap((file) => readLines(path.join(dir, file)))) {
+  for (const line of lines) {
     const kind = `${line.service}: ${line.msg}${describeError(line)}`;
-    const known = kinds.get(kind) ?? { count: 0, first: line.time, last: line.time };
-    const first = line.time < known.first ? line.time : known.first;
-    const last = line.time > known.last ? line.time : known.last;
-    kinds.set(kind, { count: known.count + 1, first, last });
+    const { count, first } = kinds.get(kind) ?? { count: 0, first: line.time };
+    kinds.delete(kind); // to the end of the order
+    kinds.set(kind, { count: count + 1, first, last: line.time });
   }
   return [...kinds]
-    .sort(([, a], [, b]) => (a.last < b.last ? -1 : 1))
     .slice(-MAX_LINES)
     .map(([kind, { count, first, last }]) => `${count} × ${timeOf(first)} to ${timeOf(last)}  ${kind}`.slice(0, 300));
 }
