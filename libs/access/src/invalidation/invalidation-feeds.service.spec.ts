@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Broadcasts, NatsLink } from '@rmm/messaging';
 import { UnavailableError } from '@rmm/service-kit';
-import { eventually, startStores, type Stores, type TestNats, FixedClock } from '@rmm/testing-services';
+import { eventually, FixedClock, startStores, type Stores, type TestNats } from '@rmm/testing-services';
 import { type FeedName, FEEDS, InvalidationFeeds, MAX_SILENCE_MS } from './invalidation-feeds.service.js';
 
 describe('InvalidationFeeds', () => {
