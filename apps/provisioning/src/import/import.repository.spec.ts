@@ -142,7 +142,9 @@ describe('ImportRepository', () => {
     ['with statistics', () => insertExisting(partnerId) + ANALYZE],
     ['with statistics of other partners', () => insertExisting(randomUUID()) + ANALYZE + insertExisting(partnerId)],
   ])('reads each organization and link of a large partner a few times at most, %s', async (_what, prepare) => {
+    // The locks come first: autovacuum locks a table before it writes its statistics.
     await database.admin.query(`
+      LOCK TABLE organization, external_link IN SHARE UPDATE EXCLUSIVE MODE;
       DELETE FROM pg_statistic WHERE starelid IN ('organization'::regclass, 'external_link'::regclass);
       SET session_replication_role = replica; ${prepare()} SET session_replication_role = DEFAULT`);
     const numbers = Array.from({ length: 1_000 }, (_, n) => n + 10_000);
