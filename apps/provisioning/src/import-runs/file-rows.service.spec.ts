@@ -26,7 +26,8 @@ describe('FileRowsService', () => {
 
   it('reads organizations by the mapping, each with its index in the file, and leaves out invalid rows', async () => {
     const rows = numbered(40, ['Acme', 'Europe/Rome', 'x'], ['Beta', 'Mars', ''], ['Gamma', '', '']);
-    expect(await service.readOrganizations(ORGANIZATIONS, rows)).toMatchObject([
+    const { rows: read } = await service.read(ORGANIZATIONS, rows);
+    expect(read).toMatchObject([
       { index: 40, organization: 'Acme', timezone: 'Europe/Rome' },
       { index: 42, organization: 'Gamma', timezone: null },
     ]);
@@ -35,14 +36,14 @@ describe('FileRowsService', () => {
   it('adds the pins of a commit to the cells of their row', async () => {
     const row = { index: 7, cells: ['Acme', '', ''] };
     const extra = { expectedAnnotation: 'name-match', reactivate: true };
-    expect(await service.readOrganizations(ORGANIZATIONS, [{ ...row, extra }])).toMatchObject([{ index: 7, ...extra }]);
+    expect(await service.read(ORGANIZATIONS, [{ ...row, extra }])).toMatchObject({ rows: [{ index: 7, ...extra }] });
     const malformed = { ...row, extra: { expectedAnnotation: 'anything' } };
-    expect(await service.readOrganizations(ORGANIZATIONS, [malformed])).toEqual([]);
+    expect(await service.read(ORGANIZATIONS, [malformed])).toEqual({ kind: 'organizations', rows: [] });
   });
 
   it('reads contacts, with each role of a cell', async () => {
     const rows = numbered(3, ['Acme', 'ann@acme.example', 'billing; technical'], ['Acme', 'no address', '']);
-    const contacts = await service.readContacts(CONTACTS, rows);
+    const { rows: contacts } = await service.read(CONTACTS, rows);
     expect(contacts).toMatchObject([{ index: 3, email: 'ann@acme.example', roles: ['billing', 'technical'] }]);
   });
 

@@ -23,6 +23,12 @@ export interface FileCells {
   cells: readonly string[];
 }
 
+/** Cells of a row, and fields that no column has. */
+export type GivenCells = FileCells & { extra?: object };
+
+/** Rows that were read by the kind of their run. */
+export type ReadRows = { kind: 'organizations'; rows: ImportRow[] } | { kind: 'contacts'; rows: ContactRow[] };
+
 /** A row of either kind. */
 type GivenRow = ImportRow & ContactRow;
 
@@ -34,15 +40,12 @@ const TOO_MANY_ROWS = 'The organization has more rows than can be imported toget
 export class FileRowsService {
   constructor(private readonly storedOrganizations: RowOrganizationsRepository) {}
 
-  /** Reads organizations; each row has its index in the file. Invalid rows are left out. */
-  async readOrganizations(run: ImportRun, rows: readonly (FileCells & { extra?: object })[]): Promise<ImportRow[]> {
-    const parsed = await parseImportRows(toRequestRows(run, rows));
-    return withIndexes(parsed, rows);
-  }
-
-  async readContacts(run: ImportRun, rows: readonly (FileCells & { extra?: object })[]): Promise<ContactRow[]> {
-    const parsed = await parseContactRows(toRequestRows(run, rows));
-    return withIndexes(parsed, rows);
+  /** Reads rows; each has its index in the file. Invalid rows are left out. */
+  async read(run: Pick<ImportRun, 'kind' | 'columns' | 'mapping'>, rows: readonly GivenCells[]): Promise<ReadRows> {
+    const requested = toRequestRows(run, rows);
+    return run.kind === 'contacts'
+      ? { kind: 'contacts', rows: withIndexes(await parseContactRows(requested), rows) }
+      : { kind: 'organizations', rows: withIndexes(await parseImportRows(requested), rows) };
   }
 
   /** Validates rows and assigns their positions. */
@@ -111,7 +114,7 @@ function raggedRow(cells: readonly string[], columns: readonly string[]): string
 
 function toRequestRows(
   { kind, columns, mapping }: Pick<ImportRun, 'kind' | 'columns' | 'mapping'>,
-  rows: readonly (FileCells & { extra?: object })[],
+  rows: readonly GivenCells[],
 ): object[] {
   const mapper = new RowMapper(kind, columns ?? [], mapping ?? {});
   return rows.map(({ cells, extra }) => ({ ...mapper.toRow(cells), ...extra }));

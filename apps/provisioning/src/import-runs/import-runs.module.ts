@@ -17,6 +17,7 @@ import { ImportUploadService } from './import-upload.service.js';
 import { ProcessImportRunsJob } from './process-import-runs.job.js';
 import { PurgeImportRunsJob } from './purge-import-runs.job.js';
 import { RowOrganizationsRepository } from './row-organizations.repository.js';
+import { RunChunksService } from './run-chunks.service.js';
 import { AnnotateRowsService } from './steps/annotate-rows.service.js';
 import { CommitRowsService } from './steps/commit-rows.service.js';
 import { ParseFileService } from './steps/parse-file.service.js';
@@ -41,6 +42,7 @@ import { UndoRepository } from './undo/undo.repository.js';
     OrganizationUseService,
     ActingUserService,
     FileRowsService,
+    RunChunksService,
     ImportRunsRepository,
     ImportRunRowsRepository,
     RowOrganizationsRepository,

@@ -9,6 +9,7 @@ import { FileRowsService } from '../file-rows.service.js';
 import type { AnnotatedRow, ImportRunRowsRepository, StagedRow } from '../import-run-rows.repository.js';
 import { ImportLeaseLost } from '../import-run.errors.js';
 import type { ImportRunsRepository, LeasedRun, RunAdvance } from '../import-runs.repository.js';
+import { RunChunksService } from '../run-chunks.service.js';
 import { AnnotateRowsService } from './annotate-rows.service.js';
 
 describe('AnnotateRowsService', () => {
@@ -48,11 +49,13 @@ describe('AnnotateRowsService', () => {
       planned = given;
       return Promise.resolve(result());
     };
+    const fileRows = new FileRowsService(NO_STORED_ORGANIZATIONS);
     service = new AnnotateRowsService(
       tenants,
       runs,
       rows,
-      new FileRowsService(NO_STORED_ORGANIZATIONS),
+      fileRows,
+      new RunChunksService(tenants, rows, fileRows),
       { planRows: plan(() => groups) } as unknown as ImportService,
       { planRows: plan(() => contacts) } as unknown as ContactImportService,
     );

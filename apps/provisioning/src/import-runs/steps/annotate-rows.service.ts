@@ -4,12 +4,13 @@ import { TenantDatabase } from '@rmm/persistence';
 import { ContactImportService } from '../../contacts/import/contact-import.service.js';
 import { ALREADY_LINKED } from '../../import/import-decision.policy.js';
 import { ImportService } from '../../import/import.service.js';
-import { FileRowsService } from '../file-rows.service.js';
-import { ImportRunRowsRepository, type AnnotatedRow, type StagedRow } from '../import-run-rows.repository.js';
+import { FileRowsService, type ReadRows } from '../file-rows.service.js';
+import { ImportRunRowsRepository, type AnnotatedRow } from '../import-run-rows.repository.js';
 import { ImportRunsRepository, type LeasedRun } from '../import-runs.repository.js';
 import { RowPositions } from '../row-positions.js';
+import { RunChunksService } from '../run-chunks.service.js';
 
-const ROWS_PER_CHUNK = 1_000;
+const ROWS_PER_BATCH = 1_000;
 
 /** Previews the rows of a file: determines the effect that a commit would have on each. */
 @Injectable()
@@ -19,28 +20,25 @@ export class AnnotateRowsService {
     private readonly runs: ImportRunsRepository,
     private readonly rows: ImportRunRowsRepository,
     private readonly fileRows: FileRowsService,
+    private readonly chunks: RunChunksService,
     private readonly organizations: ImportService,
     private readonly contacts: ContactImportService,
   ) {}
 
   /** @returns false when every row is annotated */
   async runChunk(caller: UserCaller, run: LeasedRun): Promise<boolean> {
-    const { position } = run.progress;
-    if (position === undefined) return this.reposition(caller, run);
+    if (run.progress.position === undefined) return this.reposition(caller, run);
     const scope = { runId: run.id, partnerId: run.partnerId };
-    const chunk = await this.tenants.transaction(caller, (tx) =>
-      this.rows.listChunk(tx, scope, position, ROWS_PER_CHUNK),
-    );
-    const annotated = await this.annotate(caller, run, chunk);
+    const { stored, read, last } = await this.chunks.readNext(caller, run, (rows) => rows);
+    const annotated = last === null ? [] : await this.annotate(caller, run, read);
     await this.tenants.transaction(caller, async (tx) => {
       await this.rows.annotate(tx, scope, annotated);
       const annotations = addCounts(run.annotations, annotated);
-      const last = chunk.at(-1)?.position;
-      if (typeof last === 'number') {
-        await this.runs.advance(tx, run, { done: chunk.length, annotations, progress: { position: last } });
+      if (last !== null) {
+        await this.runs.advance(tx, run, { done: stored.length, annotations, progress: { position: last } });
       } else await this.runs.advance(tx, run, { state: 'ready', progress: {} });
     });
-    return chunk.length > 0;
+    return last !== null;
   }
 
   /** Reads all rows again by a new mapping. A process that dies in between leaves it to another one from the start. */
@@ -49,7 +47,7 @@ export class AnnotateRowsService {
     const positions = new RowPositions();
     let invalid = 0;
     for (let after = -1; ;) {
-      const { rows } = await this.rows.listInOrder(caller, scope, { after, limit: ROWS_PER_CHUNK });
+      const { rows } = await this.rows.listInOrder(caller, scope, { after, limit: ROWS_PER_BATCH });
       const states = await this.fileRows.readStates(caller, run, rows, positions);
       invalid += states.filter(({ annotation }) => annotation !== null).length;
       await this.tenants.transaction(caller, async (tx) => {
@@ -67,11 +65,10 @@ export class AnnotateRowsService {
     return true;
   }
 
-  private async annotate(caller: UserCaller, run: LeasedRun, chunk: readonly StagedRow[]): Promise<AnnotatedRow[]> {
-    if (chunk.length === 0) return [];
+  private async annotate(caller: UserCaller, run: LeasedRun, read: ReadRows): Promise<AnnotatedRow[]> {
     const { partnerId, connectionId } = run;
-    if (run.kind === 'contacts') {
-      const planned = await this.contacts.planRows(caller, partnerId, await this.fileRows.readContacts(run, chunk));
+    if (read.kind === 'contacts') {
+      const planned = await this.contacts.planRows(caller, partnerId, read.rows);
       return planned.map(({ row, annotation, organization, match, isMatchNew, refusal, warning }) => ({
         index: row.index,
         annotation,
@@ -81,8 +78,7 @@ export class AnnotateRowsService {
         reason: refusal?.text ?? warning,
       }));
     }
-    const rows = await this.fileRows.readOrganizations(run, chunk);
-    const groups = await this.organizations.planRows(caller, { partnerId, connectionId }, rows);
+    const groups = await this.organizations.planRows(caller, { partnerId, connectionId }, read.rows);
     return groups.flatMap(({ rows: ofGroup, annotation, match, matchLinkedToSystem, conflictReason }) =>
       ofGroup.map(({ index }) => ({
         index,

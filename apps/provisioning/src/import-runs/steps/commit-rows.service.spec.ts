@@ -9,6 +9,7 @@ import { organizationsLock } from '../../partners/partners.repository.js';
 import { FileRowsService } from '../file-rows.service.js';
 import type { ImportRunRowsRepository, RowOutcome, StagedRow } from '../import-run-rows.repository.js';
 import type { ImportRunsRepository, LeasedRun, RunAdvance } from '../import-runs.repository.js';
+import { RunChunksService } from '../run-chunks.service.js';
 import { CommitRowsService } from './commit-rows.service.js';
 
 const PARTNER_ID = '10000000-0000-4000-8000-000000000001';
@@ -30,6 +31,7 @@ describe('CommitRowsService', () => {
     [locks, settled, advances, audited, written, invalid] = [[], [], [], [], [], 0];
     lists = { imported: [], updated: [], skipped: [], errors: [] };
     const tenants = {
+      transaction: (_: unknown, work: (tx: object) => unknown) => work({}),
       lockedTransaction: (_: unknown, lock: unknown, work: (tx: object) => unknown) => (locks.push(lock), work({})),
     } as unknown as TenantDatabase;
     const runs = {
@@ -57,7 +59,7 @@ describe('CommitRowsService', () => {
       tenants,
       runs,
       rows,
-      new FileRowsService(NO_STORED_ORGANIZATIONS),
+      new RunChunksService(tenants, rows, new FileRowsService(NO_STORED_ORGANIZATIONS)),
       organizations,
       contacts,
       audit,

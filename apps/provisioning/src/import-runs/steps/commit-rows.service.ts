@@ -6,12 +6,10 @@ import { contactsLock } from '../../contacts/contacts.service.js';
 import { ContactImportService } from '../../contacts/import/contact-import.service.js';
 import { ImportService } from '../../import/import.service.js';
 import { organizationsLock } from '../../partners/partners.repository.js';
-import { FileRowsService } from '../file-rows.service.js';
 import { ImportRunRowsRepository, type RowOutcome, type StagedRow } from '../import-run-rows.repository.js';
 import type { CommitOptions, CommittedRowOptions } from '../import-run.entity.js';
 import { ImportRunsRepository, type LeasedRun } from '../import-runs.repository.js';
-
-const ROWS_PER_CHUNK = 1_000;
+import { RunChunksService } from '../run-chunks.service.js';
 
 /** The lists of both JSON imports, as far as rows of files use them. */
 interface WrittenLists {
@@ -31,7 +29,7 @@ export class CommitRowsService {
     private readonly tenants: TenantDatabase,
     private readonly runs: ImportRunsRepository,
     private readonly rows: ImportRunRowsRepository,
-    private readonly fileRows: FileRowsService,
+    private readonly chunks: RunChunksService,
     private readonly organizations: ImportService,
     private readonly contacts: ContactImportService,
     private readonly audit: AuditTrail,
@@ -42,27 +40,25 @@ export class CommitRowsService {
     const { kind, partnerId } = run;
     const lock = kind === 'contacts' ? contactsLock(partnerId) : organizationsLock(partnerId);
     const partner = await this.organizations.getPartner(partnerId);
+    const { stored, read, last } = await this.chunks.readNext(caller, run, (rows) => pinRows(run.options, kind, rows));
     return this.tenants.lockedTransaction(caller, lock, async (tx) => {
+      if (last === null) return this.finish(tx, caller, run);
       const scope = { runId: run.id, partnerId };
-      const chunk = await this.rows.listChunk(tx, scope, run.progress.position ?? -1, ROWS_PER_CHUNK);
-      const last = chunk.at(-1)?.position;
-      if (typeof last !== 'number') return this.finish(tx, caller, run);
       const mode = run.mode ?? 'skip';
-      const pinned = pinRows(run.options, run.kind, chunk);
       const lists: WrittenLists =
-        kind === 'contacts'
-          ? await this.contacts.writeRows(tx, caller, scope, await this.fileRows.readContacts(run, pinned), mode)
+        read.kind === 'contacts'
+          ? await this.contacts.writeRows(tx, caller, scope, read.rows, mode)
           : await this.organizations.writeRows(
               tx,
               { caller, partner, connectionId: null, runId: run.id },
-              await this.fileRows.readOrganizations(run, pinned),
+              read.rows,
               mode,
             );
-      await this.rows.settle(tx, scope, toOutcomes(chunk, lists));
+      await this.rows.settle(tx, scope, toOutcomes(stored, lists));
       const { imported, updated, skipped } = lists;
       const counts = { imported: imported.length, updated: updated.length, skipped: skipped.length };
-      const failed = chunk.length - counts.imported - counts.updated - counts.skipped;
-      await this.runs.advance(tx, run, { done: chunk.length, ...counts, failed, progress: { position: last } });
+      const failed = stored.length - counts.imported - counts.updated - counts.skipped;
+      await this.runs.advance(tx, run, { done: stored.length, ...counts, failed, progress: { position: last } });
       return true;
     });
   }

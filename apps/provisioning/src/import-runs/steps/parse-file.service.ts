@@ -11,7 +11,7 @@ import { ImportFilesRepository } from '../files/import-files.repository.js';
 import { readCsv } from '../files/read-csv.js';
 import { readXlsx } from '../files/read-xlsx.js';
 import { toStorable } from '../files/storable-text.js';
-import { ImportRunRowsRepository } from '../import-run-rows.repository.js';
+import { ImportRunRowsRepository, type StagedRow } from '../import-run-rows.repository.js';
 import { ImportRunFailed } from '../import-run.errors.js';
 import { ImportRunsRepository, type LeasedRun } from '../import-runs.repository.js';
 import { RowPositions } from '../row-positions.js';
@@ -31,6 +31,8 @@ interface StorableRow extends FileRow {
   problem: string | null;
   characters: number;
 }
+
+type ReadRow = Omit<StagedRow, 'matchId'>;
 
 interface FileCounts {
   total: number;
@@ -65,6 +67,14 @@ export class ParseFileService {
     let header: FileColumns | null = null;
     let batch: StorableRow[] = [];
     let charactersBefore = 0;
+    let inserted: Promise<void> = Promise.resolve();
+    const store = async (columns: FileColumns) => {
+      const rows = await this.readBatch(caller, { ...run, ...columns }, batch, counts, positions);
+      await inserted;
+      inserted = this.insert(caller, run, rows, counts.total);
+      inserted.catch(() => undefined); // the next batch, or the end, awaits it
+      [batch, charactersBefore] = [[], counts.characters];
+    };
     for await (const row of await this.open(caller, run)) {
       if (header === null) {
         header = toColumns(run, row);
@@ -72,11 +82,10 @@ export class ParseFileService {
       }
       batch.push(countRow(counts, toStorableRow(row)));
       const isFull = batch.length === ROWS_PER_BATCH || counts.characters - charactersBefore >= CHARACTERS_PER_BATCH;
-      if (!isFull) continue;
-      await this.store(caller, run, header, batch, counts, positions);
-      [batch, charactersBefore] = [[], counts.characters];
+      if (isFull) await store(header);
     }
-    if (header !== null) await this.store(caller, run, header, batch, counts, positions);
+    if (header !== null) await store(header);
+    await inserted;
     if (header === null || counts.total === 0) throw new ImportRunFailed('import_file_empty', 'The file has no rows');
     return this.finish(caller, run, header, counts);
   }
@@ -88,19 +97,19 @@ export class ParseFileService {
     return detectFormat(start) === 'xlsx' ? readXlsx(open) : readCsv(open);
   }
 
-  private async store(
+  /** Validates the rows of a batch and adds them to the counts. @throws ImportRunFailed */
+  private async readBatch(
     caller: UserCaller,
     run: LeasedRun,
-    header: FileColumns,
     batch: readonly StorableRow[],
     counts: FileCounts,
     positions: RowPositions,
-  ): Promise<void> {
+  ): Promise<ReadRow[]> {
     if (counts.total + batch.length > FILE_LIMITS.rows) {
       throw new ImportRunFailed('import_file_too_many_rows', `A file has at most ${FILE_LIMITS.rows} rows`);
     }
     const staged = batch.map(({ line, cells, problem }, at) => ({ line, cells, problem, index: counts.total + at }));
-    const states = await this.fileRows.readStates(caller, { ...run, ...header }, staged, positions);
+    const states = await this.fileRows.readStates(caller, run, staged, positions);
     const rows = staged.map((row, at) => {
       const { position, annotation, reason } = states[at] ?? { position: null, annotation: null, reason: null };
       const { index, line, cells, problem } = row;
@@ -109,10 +118,13 @@ export class ParseFileService {
     });
     counts.total += rows.length;
     counts.invalid += rows.filter(({ annotation }) => annotation === 'invalid').length;
-    const scope = { runId: run.id, partnerId: run.partnerId };
-    await this.tenants.transaction(caller, async (tx) => {
-      await this.rows.insert(tx, scope, rows);
-      await this.runs.advance(tx, run, { total: counts.total, done: rows.length });
+    return rows;
+  }
+
+  private insert(caller: UserCaller, run: LeasedRun, rows: readonly ReadRow[], total: number): Promise<void> {
+    return this.tenants.transaction(caller, async (tx) => {
+      await this.rows.insert(tx, { runId: run.id, partnerId: run.partnerId }, rows);
+      await this.runs.advance(tx, run, { total, done: rows.length });
     });
   }
 
