@@ -1,4 +1,4 @@
-import type { Msg } from 'nats';
+import { ErrorCode, type Msg, NatsError } from 'nats';
 import type { NatsLink } from '@rmm/messaging';
 import type { Logger } from '@rmm/service-kit';
 import type { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
@@ -29,12 +29,14 @@ describe('EventForwarderService', () => {
   let requests: Request[];
   let respond: (request: Request) => EventResult[];
   let logged: unknown[];
+  let searches: number;
   let forwarder: EventForwarderService;
 
   beforeEach(() => {
     subscribed = new Map();
     requests = [];
     logged = [];
+    searches = 0;
     respond = ({ payload }) => (JSON.parse(payload) as IncomingEvent[]).map(() => 'stored');
     const connection = {
       subscribe: (subject: string, { callback }: { callback: Callback }) => {
@@ -51,7 +53,7 @@ describe('EventForwarderService', () => {
     const log = (fields: unknown) => logged.push(fields);
     forwarder = new EventForwarderService(
       { connection } as unknown as NatsLink,
-      { replicaId: 'me' } as PartitionLeaseManagerService,
+      { replicaId: 'me', lookForDead: () => (searches += 1) } as unknown as PartitionLeaseManagerService,
       { warn: log, error: log } as unknown as Logger,
     );
   });
@@ -77,6 +79,19 @@ describe('EventForwarderService', () => {
     await Promise.all([...large, forwarder.forward('two', event('d'))]);
     expect(requests.map(({ subject }) => subject.split('.').at(-1))).toEqual(['one', 'one', 'two']);
     for (const { payload } of requests) expect(Buffer.byteLength(payload)).toBeLessThan(1_000_000);
+  });
+
+  it('has dead replicas looked for when nothing receives the events of an owner, and not when it is slow', async () => {
+    const fail = (code: ErrorCode) => {
+      respond = () => {
+        throw new NatsError(code, code);
+      };
+      return forwarder.forward('other', event('a'));
+    };
+    expect(await fail(ErrorCode.Timeout)).toBe('lost');
+    expect(searches).toBe(0);
+    expect(await fail(ErrorCode.NoResponders)).toBe('lost');
+    expect(searches).toBe(1);
   });
 
   it('reports events as lost when their owner does not reply, or replies with too little', async () => {

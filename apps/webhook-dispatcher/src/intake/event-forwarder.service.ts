@@ -3,9 +3,9 @@ import type { Msg, Subscription as NatsSubscription } from 'nats';
 import { NatsLink } from '@rmm/messaging';
 import { Logger } from '@rmm/service-kit';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
+import { isWithoutResponder, subjectOfReplica } from '../replicas/replica-signals.service.js';
 import type { EventResult, IncomingEvent } from './webhook-event.mapper.js';
 
-const SUBJECT = 'rmm.rpc.webhook-dispatcher.replica';
 /** Longer than a replica takes to store an event; the event is then routed again and its deliveries are looked up. */
 const REPLY_MS = 10_000;
 /** A message of NATS has at most a megabyte. */
@@ -35,7 +35,7 @@ export class EventForwarderService {
       if (error) this.logger.error({ err: error }, 'Events of other replicas cannot be received; they are sent again');
       else void this.reply(message, accept);
     };
-    this.subscription = this.link.connection.subscribe(`${SUBJECT}.${this.leases.replicaId}`, { callback });
+    this.subscription = this.link.connection.subscribe(subjectOfReplica(this.leases.replicaId), { callback });
   }
 
   /** Receives no more events; their senders route them again. */
@@ -78,9 +78,10 @@ export class EventForwarderService {
     const payload = JSON.stringify(batch.map(({ event }) => event));
     let results: EventResult[] = [];
     try {
-      const reply = await this.link.connection.request(`${SUBJECT}.${owner}`, payload, { timeout: REPLY_MS });
+      const reply = await this.link.connection.request(subjectOfReplica(owner), payload, { timeout: REPLY_MS });
       results = reply.json<EventResult[]>();
     } catch (err) {
+      if (isWithoutResponder(err)) this.leases.lookForDead();
       this.logger.warn(
         { err, owner, events: batch.length },
         'The owner of events did not reply; they are routed again',

@@ -1,9 +1,11 @@
 import type { INestApplication } from '@nestjs/common';
-import { WorkerDatabase } from '@rmm/persistence';
+import { type DatabaseSession, WorkerDatabase } from '@rmm/persistence';
+import type { Logger } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
 import { PartitionLeaseManagerService } from './partition-lease-manager.service.js';
-import { PartitionLeasesRepository } from './partition-leases.repository.js';
+import { PartitionLeasesRepository, type ReplicaState } from './partition-leases.repository.js';
+import type { ReplicaSignalsService } from './replica-signals.service.js';
 
 // Real stores on a busy machine: time is not what these specs are about.
 jest.setTimeout(120_000);
@@ -132,5 +134,98 @@ describe('PartitionLeaseManagerService', () => {
       expect(only.count).toBe(1_024);
       expect(only.epochOf(0)).toBe(epoch + 2);
     });
+  });
+});
+
+describe('PartitionLeaseManagerService, which looks for replicas that died', () => {
+  const OTHER = 'another replica';
+  let now: number;
+  let other: ReplicaState;
+  let isReceiving: boolean;
+  let asked: string[];
+  let removed: string[];
+  let manager: PartitionLeaseManagerService;
+
+  beforeEach(async () => {
+    [now, isReceiving, asked, removed] = [100_000, false, [], []];
+    other = { id: OTHER, isLeaving: false, hasSession: true, heartbeatAge: 0 };
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const nothing = () => Promise.resolve();
+    const repository = {
+      openSession: () => Promise.resolve({ isLost: false, close: nothing } as unknown as DatabaseSession),
+      register: nothing,
+      heartbeat: () => Promise.resolve(true),
+      lockSession: () => Promise.resolve(true),
+      listReplicas: () => Promise.resolve(removed.includes(OTHER) ? [] : [{ ...other }]),
+      listOwners: () => Promise.resolve([]),
+      claim: () => Promise.resolve(0),
+      remove: (_: unknown, ids: string[]) => Promise.resolve(void removed.push(...ids)),
+      unregister: nothing,
+    } as unknown as PartitionLeasesRepository;
+    const signals = {
+      onPartitionsChanged: () => undefined,
+      publishPartitionsChanged: () => undefined,
+      isReceiving: (id: string) => (asked.push(id), Promise.resolve(isReceiving)),
+    } as unknown as ReplicaSignalsService;
+    manager = new PartitionLeaseManagerService(repository, signals, { warn: () => undefined } as unknown as Logger);
+    await look();
+    now += 6_000; // longer than others have to reconnect
+  });
+  afterEach(() => jest.restoreAllMocks());
+
+  const look = (): Promise<void> => manager['tick']();
+  const lookAfter = async (ms: number) => {
+    now += ms;
+    await look();
+    return removed;
+  };
+
+  it('removes one without a session at the second look when NATS does not reach it either', async () => {
+    other.hasSession = false;
+    expect(await lookAfter(0)).toEqual([]);
+    expect(asked).toEqual([]);
+    expect(await lookAfter(250)).toEqual([OTHER]);
+  });
+
+  it('gives one that still receives events two seconds to connect to the database again', async () => {
+    [other.hasSession, isReceiving] = [false, true];
+    await lookAfter(0);
+    expect(await lookAfter(1_999)).toEqual([]);
+    expect(asked).toEqual([OTHER]);
+    expect(await lookAfter(1)).toEqual([OTHER]);
+  });
+
+  it('keeps one that is connected to the database again, and asks NATS nothing', async () => {
+    other.hasSession = false;
+    await lookAfter(0);
+    other.hasSession = true;
+    expect(await lookAfter(3_000)).toEqual([]);
+    other.hasSession = false;
+    expect(await lookAfter(3_000)).toEqual([]);
+    expect(asked).toEqual([]);
+  });
+
+  it('gives one that has just registered two seconds to open its session', async () => {
+    removed = [OTHER];
+    await lookAfter(0);
+    [removed, other.hasSession] = [[], false];
+    await lookAfter(0);
+    expect(await lookAfter(1_999)).toEqual([]);
+    expect(asked).toEqual([]);
+    expect(await lookAfter(1)).toEqual([OTHER]);
+  });
+
+  it('removes one that is silent although its session exists', async () => {
+    other.heartbeatAge = 15.1;
+    expect(await lookAfter(0)).toEqual([OTHER]);
+  });
+
+  it('looks more often while a session is missing', async () => {
+    expect(manager['pauseMs']()).toBe(1_000);
+    other.hasSession = false;
+    await lookAfter(0);
+    expect(manager['pauseMs']()).toBe(250);
+    await lookAfter(250);
+    expect(manager['pauseMs']()).toBe(1_000);
   });
 });

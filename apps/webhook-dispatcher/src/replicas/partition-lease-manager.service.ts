@@ -11,6 +11,8 @@ const TICK_MS = 1_000;
 const RECONNECT_MS = 250;
 /** A replica whose session has been missing for this long is dead; its own reconnect takes less. */
 const MISSING_MS = 2_000;
+/** The same for a replica that NATS does not reach either: the connections of a process end together when it dies. */
+const UNREACHABLE_MS = 250;
 /** A replica that sent no heartbeat for this long is dead although its session exists: a frozen or cut off process. */
 const SILENT_SECONDS = 15;
 /** After a (re)connect, the time before other replicas may be declared dead: they reconnect as well. */
@@ -30,11 +32,18 @@ export interface PartitionListener {
   onReplicasChanged(count: number): void;
 }
 
+/** The session of another replica, as far as this one has seen it. */
+interface SeenSession {
+  /** A replica that has just registered has no session yet, and does not receive events. */
+  wasOpen: boolean;
+  missingSinceMs: number | null;
+}
+
 /**
  * Leases partitions to this replica, evenly among all that run, and knows the owner of each.
  *
- * A session of the database keeps an advisory lock for each replica, so the others see within seconds that a process has
- * died. Partitions move by `epoch`: outcomes that name an old one are refused.
+ * A session of the database keeps an advisory lock for each replica, so the others see within a second or two that a process
+ * has died. Partitions move by `epoch`: outcomes that name an old one are refused.
  */
 @Injectable()
 export class PartitionLeaseManagerService {
@@ -46,7 +55,7 @@ export class PartitionLeaseManagerService {
   private readonly epochs = new Map<number, number>();
   private readonly handingOver = new Set<number>();
   private owners: (string | null)[] = Array<string | null>(PARTITIONS).fill(null);
-  private readonly missingSince = new Map<string, number>();
+  private sessions = new Map<string, SeenSession>();
   private listener: PartitionListener | null = null;
   private replicaCount = 1;
   private isLeaving = false;
@@ -84,6 +93,11 @@ export class PartitionLeaseManagerService {
   /** Returns the replica that owns a partition, as far as this one knows. */
   ownerOf(partition: number): string | null {
     return this.owns(partition) ? this.replicaId : (this.owners[partition] ?? null);
+  }
+
+  /** Looks for replicas that died, at most a few times a second: events could not be passed to one. */
+  lookForDead(): void {
+    if (performance.now() - this.heartbeatMs >= UNREACHABLE_MS) this.wake();
   }
 
   /** Resolves after the first claim. @throws DatabaseConnectionLost */
@@ -132,7 +146,7 @@ export class PartitionLeaseManagerService {
 
   private async run(): Promise<void> {
     while (!this.isStopped) {
-      await this.pause(this.session && !this.session.isLost ? TICK_MS : RECONNECT_MS);
+      await this.pause(this.pauseMs());
       if (this.isStopped) return;
       try {
         await this.tick();
@@ -140,6 +154,12 @@ export class PartitionLeaseManagerService {
         this.logger.warn({ err }, 'partition leases were not renewed; sending stops until they are');
       }
     }
+  }
+
+  private pauseMs(): number {
+    if (!this.session || this.session.isLost) return RECONNECT_MS;
+    const isOneMissing = [...this.sessions.values()].some(({ missingSinceMs }) => missingSinceMs !== null);
+    return isOneMissing ? UNREACHABLE_MS : TICK_MS;
   }
 
   private async pause(ms: number): Promise<void> {
@@ -168,7 +188,7 @@ export class PartitionLeaseManagerService {
     this.session = await this.repository.openSession();
     this.isSessionLocked = false;
     this.connectedMs = performance.now();
-    this.missingSince.clear();
+    this.sessions.clear();
     await this.repository.register(this.session, this.replicaId);
     return this.session;
   }
@@ -183,21 +203,35 @@ export class PartitionLeaseManagerService {
 
   private async removeDead(session: DatabaseSession, replicas: ReplicaState[]): Promise<void> {
     const now = performance.now();
-    const dead = replicas.filter((replica) => replica.id !== this.replicaId && this.isDead(replica, now));
+    const others = replicas.filter(({ id }) => id !== this.replicaId);
+    this.sessions = new Map(others.map((replica) => [replica.id, this.watch(replica, now)]));
+    if (now - this.connectedMs < SETTLE_MS) return;
+    const areDead = await Promise.all(others.map((replica) => this.isDead(replica, now)));
+    const dead = others.filter((_, i) => areDead[i]);
     if (dead.length === 0) return;
     const ids = dead.map(({ id }) => id);
     this.logger.warn({ replicas: ids }, 'replicas died; their partitions get new owners');
     await this.repository.remove(session, ids);
-    for (const replica of dead) replicas.splice(replicas.indexOf(replica), 1);
+    for (const replica of dead) {
+      replicas.splice(replicas.indexOf(replica), 1);
+      this.sessions.delete(replica.id);
+    }
     this.signals.publishPartitionsChanged();
   }
 
-  private isDead({ id, hasSession, heartbeatAge }: ReplicaState, now: number): boolean {
-    if (hasSession) this.missingSince.delete(id);
-    else if (!this.missingSince.has(id)) this.missingSince.set(id, now);
-    if (now - this.connectedMs < SETTLE_MS) return false;
-    const missingSince = this.missingSince.get(id);
-    return heartbeatAge > SILENT_SECONDS || (missingSince !== undefined && now - missingSince >= MISSING_MS);
+  private watch({ id, hasSession }: ReplicaState, now: number): SeenSession {
+    const seen = this.sessions.get(id);
+    if (hasSession) return { wasOpen: true, missingSinceMs: null };
+    return { wasOpen: seen?.wasOpen ?? false, missingSinceMs: seen?.missingSinceMs ?? now };
+  }
+
+  private async isDead({ id, heartbeatAge }: ReplicaState, now: number): Promise<boolean> {
+    if (heartbeatAge > SILENT_SECONDS) return true;
+    const { wasOpen, missingSinceMs } = this.sessions.get(id) ?? { wasOpen: false, missingSinceMs: null };
+    if (missingSinceMs === null) return false;
+    const missingMs = now - missingSinceMs;
+    if (missingMs >= MISSING_MS) return true;
+    return wasOpen && missingMs >= UNREACHABLE_MS && !(await this.signals.isReceiving(id));
   }
 
   /** Claims what is free up to a fair share, and gives away what exceeds it. */

@@ -1,7 +1,9 @@
 import type { INestApplication } from '@nestjs/common';
+import { randomUUID } from 'node:crypto';
 import { Broadcasts, NatsLink } from '@rmm/messaging';
 import { eventually } from '@rmm/testing-services';
 import { DispatcherTestCluster } from '../../test/dispatcher-test-cluster.js';
+import { PartitionLeaseManagerService } from './partition-lease-manager.service.js';
 import { ReplicaSignalsService } from './replica-signals.service.js';
 
 describe('ReplicaSignalsService', () => {
@@ -19,7 +21,7 @@ describe('ReplicaSignalsService', () => {
     const due: string[][] = [[], []];
     const changed = [0, 0];
     const signals = apps.map((app, i) => {
-      const service = new ReplicaSignalsService(app.get(Broadcasts));
+      const service = new ReplicaSignalsService(app.get(Broadcasts), app.get(NatsLink));
       service.onDeliveriesDue((webhookId) => due[i]?.push(webhookId));
       service.onPartitionsChanged(() => (changed[i] = (changed[i] ?? 0) + 1));
       return service;
@@ -48,5 +50,16 @@ describe('ReplicaSignalsService', () => {
     const own = signals[0]['from'];
     await eventually(() => expect(sentBy).toContain(own));
     expect(changed[0]).toBe(sentBy.filter((from) => from !== own).length);
+  });
+
+  it('knows which replicas receive events, and takes one for running when NATS is not connected', async () => {
+    const [first, second] = apps.map((app) => app.get(ReplicaSignalsService));
+    const id = apps[1]?.get(PartitionLeaseManagerService).replicaId ?? '';
+    expect(await first?.isReceiving(id)).toBe(true);
+    expect(await second?.isReceiving(id)).toBe(true);
+    expect(await first?.isReceiving(randomUUID())).toBe(false);
+    const closed = { request: () => Promise.reject(new Error('CONNECTION_CLOSED')) };
+    const cutOff = new ReplicaSignalsService({} as Broadcasts, { connection: closed } as unknown as NatsLink);
+    expect(await cutOff.isReceiving(id)).toBe(true);
   });
 });

@@ -1,6 +1,16 @@
 import { Injectable } from '@nestjs/common';
+import { ErrorCode } from 'nats';
 import { randomUUID } from 'node:crypto';
-import { Broadcasts } from '@rmm/messaging';
+import { Broadcasts, NatsLink } from '@rmm/messaging';
+
+const PROBE_MS = 500;
+
+/** Returns the subject of the events that are passed to a replica, which receives them while it runs. */
+export const subjectOfReplica = (replicaId: string): string => `rmm.rpc.webhook-dispatcher.replica.${replicaId}`;
+
+/** Returns whether a request failed since nothing subscribes to its subject, which the server reports at once. */
+export const isWithoutResponder = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === ErrorCode.NoResponders;
 
 /** Broadcasts between replicas that make them read the database at once. A lost one delays them to the next read. */
 @Injectable()
@@ -8,7 +18,10 @@ export class ReplicaSignalsService {
   /** Distinguishes the signals of this process. */
   private readonly from = randomUUID();
 
-  constructor(private readonly broadcasts: Broadcasts) {}
+  constructor(
+    private readonly broadcasts: Broadcasts,
+    private readonly link: NatsLink,
+  ) {}
 
   onPartitionsChanged(handle: () => void): void {
     this.broadcasts.subscribe('webhook.partitions', ({ data }) => {
@@ -28,5 +41,15 @@ export class ReplicaSignalsService {
 
   publishDeliveriesDue(webhookId: string): void {
     this.broadcasts.publishNow('webhook.due', { from: this.from, webhookId });
+  }
+
+  /** Returns false when NATS says that a replica receives no events; true also when that cannot be determined. */
+  async isReceiving(replicaId: string): Promise<boolean> {
+    try {
+      await this.link.connection.request(subjectOfReplica(replicaId), '[]', { timeout: PROBE_MS }); // an empty set of events
+      return true;
+    } catch (error) {
+      return !isWithoutResponder(error);
+    }
   }
 }
