@@ -144,17 +144,18 @@ describe('PartitionLeaseManagerService, which looks for replicas that died', () 
   let isReceiving: boolean;
   let asked: string[];
   let removed: string[];
+  let isDatabaseDown: boolean;
   let manager: PartitionLeaseManagerService;
 
   beforeEach(async () => {
-    [now, isReceiving, asked, removed] = [100_000, false, [], []];
+    [now, isReceiving, asked, removed, isDatabaseDown] = [100_000, false, [], [], false];
     other = { id: OTHER, isLeaving: false, hasSession: true, heartbeatAge: 0 };
     jest.spyOn(performance, 'now').mockImplementation(() => now);
     const nothing = () => Promise.resolve();
     const repository = {
       openSession: () => Promise.resolve({ isLost: false, close: nothing } as unknown as DatabaseSession),
       register: nothing,
-      heartbeat: () => Promise.resolve(true),
+      heartbeat: () => (isDatabaseDown ? Promise.reject(new Error('connection lost')) : Promise.resolve(true)),
       lockSession: () => Promise.resolve(true),
       listReplicas: () => Promise.resolve(removed.includes(OTHER) ? [] : [{ ...other }]),
       listOwners: () => Promise.resolve([]),
@@ -227,5 +228,21 @@ describe('PartitionLeaseManagerService, which looks for replicas that died', () 
     expect(manager['pauseMs']()).toBe(250);
     await lookAfter(250);
     expect(manager['pauseMs']()).toBe(1_000);
+  });
+
+  it.each([
+    ['answers', false],
+    ['is down', true],
+  ])('looks at most four times a second at the request of others while the database %s', async (_, isDown) => {
+    const wake = jest.fn();
+    manager['wake'] = wake;
+    isDatabaseDown = isDown;
+    await look().catch(() => undefined);
+    now += 249;
+    manager.lookForDead();
+    expect(wake).not.toHaveBeenCalled();
+    now += 1;
+    manager.lookForDead();
+    expect(wake).toHaveBeenCalledTimes(1);
   });
 });

@@ -1,18 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { ErrorCode } from 'nats';
+import { ErrorCode, NatsError } from 'nats';
 import { randomUUID } from 'node:crypto';
 import { Broadcasts, NatsLink } from '@rmm/messaging';
 
-const PROBE_MS = 500;
+/** A replica that does not reply for this long is busy, and subscribed. */
+const REPLY_MS = 500;
 
 /** Returns the subject of the events that are passed to a replica, which receives them while it runs. */
 export const subjectOfReplica = (replicaId: string): string => `rmm.rpc.webhook-dispatcher.replica.${replicaId}`;
 
 /** Returns whether a request failed since nothing subscribes to its subject, which the server reports at once. */
 export const isWithoutResponder = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === ErrorCode.NoResponders;
+  error instanceof NatsError && (error.code as ErrorCode) === ErrorCode.NoResponders;
 
-/** Broadcasts between replicas that make them read the database at once. A lost one delays them to the next read. */
+/**
+ * Messages between replicas: broadcasts that make them read the database at once, of which a lost one delays them to the next
+ * read, and a request that shows whether one receives events.
+ */
 @Injectable()
 export class ReplicaSignalsService {
   /** Distinguishes the signals of this process. */
@@ -46,7 +50,7 @@ export class ReplicaSignalsService {
   /** Returns false when NATS says that a replica receives no events; true also when that cannot be determined. */
   async isReceiving(replicaId: string): Promise<boolean> {
     try {
-      await this.link.connection.request(subjectOfReplica(replicaId), '[]', { timeout: PROBE_MS }); // an empty set of events
+      await this.link.connection.request(subjectOfReplica(replicaId), '[]', { timeout: REPLY_MS }); // an empty set of events
       return true;
     } catch (error) {
       return !isWithoutResponder(error);
