@@ -9,6 +9,9 @@ export type StagedRow = Pick<
   'index' | 'line' | 'cells' | 'position' | 'annotation' | 'matchId' | 'reason'
 >;
 
+/** A row that has no match yet. */
+export type NewRow = Omit<StagedRow, 'matchId'>;
+
 export type StoredRow = StagedRow & Pick<ImportRunRow, 'orgId' | 'matchName' | 'result' | 'code'>;
 
 export type AnnotatedRow = Pick<ImportRunRow, 'index' | 'orgId' | 'matchId' | 'matchName' | 'reason'> & {
@@ -86,11 +89,7 @@ export class ImportRunRowsRepository {
     await tx.query(`DELETE FROM import_run_row r WHERE ${OF_RUN}`, { runId, partnerId });
   }
 
-  async insert(
-    tx: TenantTransaction,
-    { runId, partnerId }: JournalScope,
-    rows: readonly Omit<StagedRow, 'matchId'>[],
-  ): Promise<void> {
+  async insert(tx: TenantTransaction, { runId, partnerId }: JournalScope, rows: readonly NewRow[]): Promise<void> {
     if (rows.length > 0) await tx.query(INSERT, { runId, partnerId, rows: JSON.stringify(rows) });
   }
 

@@ -11,7 +11,7 @@ import { ImportFilesRepository } from '../files/import-files.repository.js';
 import { readCsv } from '../files/read-csv.js';
 import { readXlsx } from '../files/read-xlsx.js';
 import { toStorable } from '../files/storable-text.js';
-import { ImportRunRowsRepository, type StagedRow } from '../import-run-rows.repository.js';
+import { ImportRunRowsRepository, type NewRow } from '../import-run-rows.repository.js';
 import { ImportRunFailed } from '../import-run.errors.js';
 import { ImportRunsRepository, type LeasedRun } from '../import-runs.repository.js';
 import { RowPositions } from '../row-positions.js';
@@ -31,8 +31,6 @@ interface StorableRow extends FileRow {
   problem: string | null;
   characters: number;
 }
-
-type ReadRow = Omit<StagedRow, 'matchId'>;
 
 interface FileCounts {
   total: number;
@@ -104,7 +102,7 @@ export class ParseFileService {
     batch: readonly StorableRow[],
     counts: FileCounts,
     positions: RowPositions,
-  ): Promise<ReadRow[]> {
+  ): Promise<NewRow[]> {
     if (counts.total + batch.length > FILE_LIMITS.rows) {
       throw new ImportRunFailed('import_file_too_many_rows', `A file has at most ${FILE_LIMITS.rows} rows`);
     }
@@ -121,7 +119,7 @@ export class ParseFileService {
     return rows;
   }
 
-  private insert(caller: UserCaller, run: LeasedRun, rows: readonly ReadRow[], total: number): Promise<void> {
+  private insert(caller: UserCaller, run: LeasedRun, rows: readonly NewRow[], total: number): Promise<void> {
     return this.tenants.transaction(caller, async (tx) => {
       await this.rows.insert(tx, { runId: run.id, partnerId: run.partnerId }, rows);
       await this.runs.advance(tx, run, { total, done: rows.length });
