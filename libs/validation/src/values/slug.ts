@@ -10,9 +10,13 @@ export interface SlugOptions {
   fallback: string;
 }
 
+/** Characters of most names, which a transliteration would not change. */
+const PLAIN = /^[\w &'(),./-]*$/;
+
 /** Returns the slug of a name: transliterated, lower case, other characters replaced with single hyphens. */
 export function toSlug(name: string, { maxLength, fallback }: SlugOptions): string {
-  const slug = slugify(name, { decamelize: false, customReplacements: [['&', ' ']] })
+  const transliterate = !PLAIN.test(name); // which takes longer than the rest
+  const slug = slugify(name, { decamelize: false, customReplacements: [['&', ' ']], transliterate })
     .slice(0, maxLength)
     .replace(/-+$/, '');
   return slug === '' ? fallback : slug;
