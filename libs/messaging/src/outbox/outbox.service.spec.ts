@@ -155,6 +155,23 @@ describe('Outbox', () => {
     await eventually(isEmpty);
   });
 
+  it('writes messages of an asynchronous list in its order, and nothing when it fails', async () => {
+    const ids = [randomUUID(), randomUUID()];
+    async function* messages(failure?: Error) {
+      for (const id of ids) yield await Promise.resolve(buildMessage({ id }));
+      if (failure) throw failure;
+    }
+    const publish = (failure?: Error) =>
+      app.get(TenantDatabase).transaction({ tenant }, (tx) => app.get(Outbox).publish(tx, messages(failure)));
+    await expect(publish(new Error('broken'))).rejects.toThrow('broken');
+    await isEmpty();
+    await publish();
+    await eventually(async () => {
+      const own = new Set<unknown>(ids);
+      expect((await bodies('RMM_INTERNAL')).map(({ id }) => id).filter((id) => own.has(id))).toEqual(ids);
+    });
+  });
+
   it('bounds what one call has sent ahead: 96 K characters a statement, four statements', async () => {
     const { params, most } = await app.get(TenantDatabase).transaction({ tenant }, async (tx) => {
       const seen = watchStatements(tx);

@@ -20,6 +20,8 @@ const BATCH_LENGTH = 96 * 1024;
 /** Statements of one call that are sent ahead: messages are built and encoded while the database writes these. */
 const IN_FLIGHT = 4;
 
+type OutgoingMessages = Iterable<OutgoingMessage> | AsyncIterable<OutgoingMessage>;
+
 interface Encoded {
   stream: OutgoingMessage['stream'];
   encoded: EncodedMessage;
@@ -41,12 +43,12 @@ export class Outbox {
 
   /**
    * Writes messages in the order given, with correlation id and trace context of the request: one statement for each 250
-   * of them or 96 K characters, and for broadcasts another one. Messages of an iterable are built and encoded a few at a
+   * of them or 96 K characters, and for broadcasts another one. Messages of a list are built and encoded a few at a
    * time, while the database writes those before them, so that a long list does not block the event loop. Audit entries
    * alone are published a little later and together: a read or a denial writes one, and nothing waits for it.
    * @throws TypeError, RangeError  for a message that can never be published; the transaction should then fail
    */
-  async publish(tx: OutboxTransaction, message: OutgoingMessage | Iterable<OutgoingMessage>): Promise<void> {
+  async publish(tx: OutboxTransaction, message: OutgoingMessage | OutgoingMessages): Promise<void> {
     const messages = 'stream' in message ? [message] : message;
     const now = this.clock.now();
     const context = currentContext();
@@ -78,12 +80,12 @@ export class Outbox {
   }
 
   private async *batchesOf(
-    messages: Iterable<OutgoingMessage>,
+    messages: OutgoingMessages,
     encode: (message: OutgoingMessage) => EncodedMessage,
   ): AsyncGenerator<Encoded[]> {
     let batch: Encoded[] = [];
     let length = 0;
-    for (const message of messages) {
+    for await (const message of messages) {
       const encoded = await this.runner.run(() => encode(message));
       batch.push({ stream: message.stream, encoded });
       length += encoded.payload.length;
