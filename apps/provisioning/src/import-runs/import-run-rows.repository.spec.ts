@@ -123,6 +123,18 @@ describe('ImportRunRowsRepository', () => {
     expect(await chunk(3, 2)).toEqual([]);
   });
 
+  it('reads the rows of a chunk only, of a run that the statistics of the database do not know', async () => {
+    await insert(...Array.from({ length: 3_000 }, (_, index) => buildRow(index, { position: index })));
+    const [read] = await inTransaction(async (tx) => {
+      expect(await rows.listChunk(tx, scope, 500, 100)).toHaveLength(100);
+      return tx.query(
+        `SELECT idx_tup_fetch::int AS rows FROM pg_stat_xact_user_tables WHERE relname = 'import_run_row'`,
+      );
+    });
+    expect(read.rows).toBeGreaterThanOrEqual(200); // to find the end, and to read what comes before it
+    expect(read.rows).toBeLessThan(500);
+  });
+
   it('lists pages of rows by annotation and result', async () => {
     await insert(...[0, 1, 2, 3].map((index) => buildRow(index, { annotation: index % 2 ? 'create' : 'link-match' })));
     await settle({ index: 1 });

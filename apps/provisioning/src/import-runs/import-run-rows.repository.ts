@@ -27,6 +27,8 @@ export interface RowFilter {
   isRefused?: boolean;
 }
 
+const MAX_POSITION = 2 ** 31 - 1;
+
 const ROW = `r.index, r.line, r.cells, r.position, r.annotation, r.match_id AS "matchId", r.reason`;
 const OF_RUN = 'r.run_id = :runId AND r.partner_id = :partnerId';
 
@@ -75,10 +77,20 @@ const REFUSE_INVALID = `
   UPDATE import_run_row r SET result = 'failed', code = 'invalid-row'
    WHERE ${OF_RUN} AND r.position IS NULL AND r.result IS NULL RETURNING 1 AS one`;
 
-/** The last position of a chunk: those of complete groups. */
+/** The last position of which a row is among the next `limit`: the rows of a position are read together. */
 const CHUNK_END = `
   SELECT r.position FROM import_run_row r
    WHERE ${OF_RUN} AND r.position > :after ORDER BY r.position, r.index OFFSET :limit - 1 LIMIT 1`;
+
+const LIST_CHUNK = `
+  SELECT ${ROW} FROM import_run_row r
+   WHERE ${OF_RUN} AND r.position > :after AND r.position <= :end ORDER BY r.position, r.index`;
+
+/**
+ * The planner knows nothing of a run that has just begun: it would expect few rows, and read and sort all that remain for
+ * each chunk. In the order of the index, it reads those of the chunk.
+ */
+const READ_IN_INDEX_ORDER = 'SET LOCAL enable_bitmapscan = off';
 
 /** Stores the rows of files while they are imported. */
 @Injectable()
@@ -116,19 +128,14 @@ export class ImportRunRowsRepository {
 
   /** Returns the next rows by position; about `limit`, with all rows of the last position. */
   async listChunk(
-    source: TenantTransaction,
+    tx: TenantTransaction,
     { runId, partnerId }: JournalScope,
     after: number,
     limit: number,
   ): Promise<StagedRow[]> {
-    const key = { runId, partnerId, after };
-    const [end] = await source.query<{ position: number }>(CHUNK_END, { ...key, limit });
-    return source.query<StagedRow>(
-      `SELECT ${ROW} FROM import_run_row r
-        WHERE ${OF_RUN} AND r.position > :after AND (:end::int IS NULL OR r.position <= :end::int)
-        ORDER BY r.position, r.index`,
-      { ...key, end: end?.position ?? null },
-    );
+    await tx.query(READ_IN_INDEX_ORDER);
+    const [last] = await tx.query<{ position: number }>(CHUNK_END, { runId, partnerId, after, limit });
+    return tx.query<StagedRow>(LIST_CHUNK, { runId, partnerId, after, end: last?.position ?? MAX_POSITION });
   }
 
   /** Returns the next rows in the order of the file: at most `limit`, and about 1 MB. Empty after the last one. */

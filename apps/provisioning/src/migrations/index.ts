@@ -8,6 +8,7 @@ import { AddPsaSyncMail1795421200000 } from './1795421200000-AddPsaSyncMail.js';
 import { AddResponseExpiry1795437000000 } from './1795437000000-AddResponseExpiry.js';
 import { AddExportRecords1795437100000 } from './1795437100000-AddExportRecords.js';
 import { FillExportRecords1795437200000 } from './1795437200000-FillExportRecords.js';
+import { DropUnreadImportIndexes1795950000000 } from './1795950000000-DropUnreadImportIndexes.js';
 
 /** Oldest first. */
 export const MIGRATIONS = [
@@ -21,4 +22,5 @@ export const MIGRATIONS = [
   AddResponseExpiry1795437000000,
   AddExportRecords1795437100000,
   FillExportRecords1795437200000,
+  DropUnreadImportIndexes1795950000000,
 ];
