@@ -110,7 +110,7 @@ describe('import runs', () => {
     async (_, kill) => {
       const { client } = await partnerWithMfa(fleet);
       const before = await tenancyOf(client);
-      const count = 4_000;
+      const count = 8_000;
       const rows = Array.from({ length: count }, (_, n) => `Customer ${n >> 1},Site ${n}\n`).join('');
       const run = await uploaded(client, `organization,site\n${rows}`);
       expect(run.total).toBe(count);

@@ -168,17 +168,19 @@ describe('/imports', () => {
   });
 
   describe('of rows that name one organization in two ways, far from each other', () => {
+    const CHUNK = 2_000; // rows of a transaction
+
     it('previews one contact as created once, as the commit creates it', async () => {
       const partner = await freshPartner();
       const orgId = (await partner.client.post('/orgs/organizations', { name: 'Acme' })).body.id;
-      const filler = Array.from({ length: 1_000 }, (_, n) => `,Unknown ${n},ann@acme.example\n`).join('');
+      const filler = Array.from({ length: CHUNK }, (_, n) => `,Unknown ${n},ann@acme.example\n`).join('');
       const file = `organizationId,organization,email\n${orgId},,ann@acme.example\n${filler},acme,ann@acme.example\n`;
       const run = await uploaded(partner, file, { kind: 'contacts' });
-      expect(run.annotations).toEqual({ create: 1, 'email-match': 1, 'org-not-found': 1_000 });
+      expect(run.annotations).toEqual({ create: 1, 'email-match': 1, 'org-not-found': CHUNK });
       await partner.client.post(`/imports/${run.id}/commit`, { confirmMatches: true });
-      expect(await settled(partner.client, run.id)).toMatchObject({ imported: 1, updated: 0, failed: 1_001 });
+      expect(await settled(partner.client, run.id)).toMatchObject({ imported: 1, updated: 0, failed: CHUNK + 1 });
       const failed = (await partner.client.get(`/imports/${run.id}/rows?annotation=email-match`)).body.data;
-      expect(failed).toMatchObject([{ index: 1_001, code: 'match-unconfirmed' }]);
+      expect(failed).toMatchObject([{ index: CHUNK + 1, code: 'match-unconfirmed' }]);
     });
 
     it('restores a deleted organization once and updates it by all rows', async () => {
@@ -187,12 +189,12 @@ describe('/imports', () => {
       const linked = { organization: 'Acme', externalId: 'A-1', site: 'North' };
       const [{ organizationId }] = (await client.post('/orgs/import', { rows: [linked] })).body.imported;
       await client.delete(`/orgs/organizations/${organizationId}`);
-      const filler = Array.from({ length: 1_000 }, (_, n) => `Filler ${n},F-${n},\n`).join('');
+      const filler = Array.from({ length: CHUNK }, (_, n) => `Filler ${n},F-${n},\n`).join('');
       const file = `organization,externalId,site\nAcme Inc,A-1,North\n${filler}acme,,South\n`;
       const run = await uploaded(partner, file);
-      expect(run.annotations).toEqual({ create: 1_000, 'matched-soft-deleted': 2 });
+      expect(run.annotations).toEqual({ create: CHUNK, 'matched-soft-deleted': 2 });
       await client.post(`/imports/${run.id}/commit`, { mode: 'update', reactivate: true });
-      expect(await settled(client, run.id)).toMatchObject({ state: 'completed', imported: 1_000, updated: 2 });
+      expect(await settled(client, run.id)).toMatchObject({ state: 'completed', imported: CHUNK, updated: 2 });
       const sites = (await client.get(`/orgs/sites?orgId=${organizationId}&sort=name`)).body.data;
       expect(sites.map(({ name }: { name: string }) => name)).toEqual(['North', 'South']);
     });

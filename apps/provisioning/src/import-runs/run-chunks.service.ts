@@ -6,7 +6,7 @@ import { ImportRunRowsRepository, type StagedRow } from './import-run-rows.repos
 import type { LeasedRun } from './import-runs.repository.js';
 
 /** About as many rows; all rows of an organization are in one chunk. */
-const ROWS_PER_CHUNK = 1_000;
+const ROWS_PER_CHUNK = 2_000;
 
 export interface RunChunk {
   /** The rows as stored. */

@@ -3,7 +3,7 @@ import type { AuditTrail, Outbox } from '@rmm/messaging';
 import type { TenantTransaction } from '@rmm/persistence';
 import { ConflictError, type Logger } from '@rmm/service-kit';
 import type { ImportJournalService } from '../import-runs/journal/import-journal.service.js';
-import type { GroupWrites } from './import-changes.js';
+import type { GroupWrites, SitePatch } from './import-changes.js';
 import type { GroupDecision } from './import-decision.policy.js';
 import type { PlannedGroup } from './import-plan.policy.js';
 import { ImportWriterService } from './import-writer.service.js';
@@ -30,14 +30,18 @@ describe('ImportWriterService', () => {
   let published: number;
   let failures: Map<string, Error>;
   let linkedId: string | null;
+  let repository: ImportRepository;
   let writer: ImportWriterService;
 
-  const tx = { savepoint: (work: () => Promise<unknown>) => work() } as unknown as TenantTransaction;
+  const tx = {
+    savepoint: (work: () => Promise<unknown>) => work(),
+    query: () => Promise.resolve([]),
+  } as unknown as TenantTransaction;
   const namesOf = (writes: readonly GroupWrites[]) => writes.map(({ organizations }) => organizations[0]?.name ?? '');
 
   beforeEach(() => {
     [attempts, published, failures, linkedId] = [[], 0, new Map(), null];
-    const repository = {
+    repository = {
       write: async (_: unknown, __: string, writes: GroupWrites[]) => {
         const names = namesOf(writes);
         attempts.push(names);
@@ -48,15 +52,21 @@ describe('ImportWriterService', () => {
       findLinkedId: () => Promise.resolve(linkedId),
     } as unknown as ImportRepository;
     const journal = { record: () => Promise.resolve() } as unknown as ImportJournalService;
-    const outbox = { publish: () => Promise.resolve((published += 1)) } as unknown as Outbox;
+    const outbox = {
+      publish: async (_: unknown, messages: AsyncIterable<unknown>) => {
+        for await (const message of messages) expect(message).toBeDefined();
+        published += 1;
+      },
+    } as unknown as Outbox;
+    const audit = { toMessages: () => [] } as unknown as AuditTrail;
     const logger = { debug: () => undefined, error: () => undefined } as unknown as Logger;
-    writer = new ImportWriterService(repository, journal, outbox, {} as AuditTrail, logger);
+    writer = new ImportWriterService(repository, journal, outbox, audit, logger);
   });
 
   function decisionOf(name: string, index = 0): GroupDecision {
     const link = { system: 'csv', externalId: name };
     const group = { rows: [{ index, organization: name }], name, link } as unknown as PlannedGroup;
-    const writes = { organizations: [{ name }] } as unknown as GroupWrites;
+    const writes = { organizations: [{ name }], sitePatches: [] } as unknown as GroupWrites;
     return { group, writes, imported: [], updated: [], skipped: [], errors: [] };
   }
   const uniqueViolation = () =>
@@ -90,11 +100,46 @@ describe('ImportWriterService', () => {
     expect(published).toBe(2);
   });
 
-  it('needs about twenty attempts for one bad group of a thousand', async () => {
+  it('writes many groups in parts, and publishes the messages of all together', async () => {
+    const names = Array.from({ length: 600 }, (_, i) => String(i));
+    await writer.apply(tx, SCOPE, names.map(decisionOf));
+    expect(attempts).toEqual([names.slice(0, 200), names.slice(200, 400), names.slice(400)]);
+    expect(published).toBe(1);
+  });
+
+  it('writes all groups together when several patch one site', async () => {
+    const names = Array.from({ length: 600 }, (_, i) => String(i));
+    const decisions = names.map(decisionOf);
+    for (const at of [3, 590]) decisions[at]?.writes?.sitePatches.push({ id: 's-1' } as SitePatch);
+    await writer.apply(tx, SCOPE, decisions);
+    expect(attempts).toEqual([names]);
+  });
+
+  it('waits for all parts before it ends the savepoint, and reports the failure of the part', async () => {
+    const open = new Set<string>();
+    const unfinished: number[] = [];
+    const parts = jest.spyOn(repository, 'write').mockImplementation(async (_, __, writes) => {
+      const [name = ''] = namesOf(writes);
+      open.add(name);
+      if (name === '400') await new Promise((resolve) => setTimeout(resolve, 20));
+      open.delete(name);
+      if (name === '200') throw new ConflictError();
+      return NOTHING_WRITTEN;
+    });
+    const savepoint = async (work: () => Promise<unknown>) => work().finally(() => unfinished.push(open.size));
+    const names = Array.from({ length: 600 }, (_, i) => String(i));
+    const applied = writer.apply({ ...tx, savepoint } as TenantTransaction, SCOPE, names.map(decisionOf));
+    await expect(applied).rejects.toBeInstanceOf(ConflictError);
+    expect(parts).toHaveBeenCalledTimes(3);
+    expect(unfinished).toEqual([0]);
+    expect(published).toBe(0);
+  });
+
+  it('needs about thirty writes for one bad group of a thousand', async () => {
     failures.set('617', new Error('broken'));
     const names = Array.from({ length: 1_000 }, (_, i) => String(i));
     const result = await writer.apply(tx, SCOPE, names.map(decisionOf));
-    expect(attempts.length).toBeLessThanOrEqual(21);
+    expect(attempts.length).toBeLessThanOrEqual(31);
     expect(result.flatMap(({ errors }) => errors)).toMatchObject([{ index: 617 }]);
   });
 

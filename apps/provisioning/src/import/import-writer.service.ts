@@ -1,14 +1,19 @@
 import { Injectable } from '@nestjs/common';
-import { AuditTrail, Outbox } from '@rmm/messaging';
+import { AuditTrail, Outbox, type OutgoingMessage } from '@rmm/messaging';
 import { isUniqueViolation, type TenantTransaction } from '@rmm/persistence';
 import { Logger } from '@rmm/service-kit';
 import { ImportJournalService } from '../import-runs/journal/import-journal.service.js';
+import type { GroupWrites } from './import-changes.js';
 import { refuseGroup, type GroupDecision } from './import-decision.policy.js';
 import { organizationChanges } from './import-journal.mapper.js';
 import type { PlannedGroup } from './import-plan.policy.js';
 import { importMessages, type ImportScope } from './import.events.js';
-import { ImportRepository } from './import.repository.js';
+import { ImportRepository, type WrittenRows } from './import.repository.js';
+import { replanStatements } from './replan-statements.js';
 import { writeInHalves } from './write-in-halves.js';
+
+/** Groups whose rows are written by the same statements; a multiple of the organizations of one message. */
+const GROUPS_PER_PART = 200;
 
 /** Writes the decisions of an import, with their events and audit entries. */
 @Injectable()
@@ -55,11 +60,43 @@ export class ImportWriterService {
     return { group, writes: null, imported: [], updated: [], skipped, errors: [] };
   }
 
+  /** Sends all parts at once; the messages of one are built and encoded while the database writes those after it. */
   private async write(tx: TenantTransaction, scope: ImportScope, decisions: readonly GroupDecision[]): Promise<void> {
     const writes = decisions.flatMap((decision) => decision.writes ?? []);
     if (writes.length === 0) return;
-    const written = await this.repository.write(tx, scope, writes);
-    const recorded = this.journal.record(tx, scope, organizationChanges(scope, written));
-    await Promise.all([recorded, this.outbox.publish(tx, importMessages(this.audit, scope, written))]);
+    await replanStatements(tx, writes);
+    const parts = toParts(writes).map((part) => this.repository.write(tx, scope, part));
+    const recorded: Promise<void>[] = [];
+    const published = this.outbox.publish(tx, this.recordParts(tx, scope, parts, recorded));
+    await Promise.allSettled([...parts, published]); // no statement is sent after the savepoint has ended
+    await Promise.allSettled(recorded);
+    await Promise.all([...parts, ...recorded, published]); // rejects with the first failure; those after it follow from it
   }
+
+  /** Yields the messages of each part when it is written, and records its changes in the journal. */
+  private async *recordParts(
+    tx: TenantTransaction,
+    scope: ImportScope,
+    parts: readonly Promise<WrittenRows>[],
+    recorded: Promise<void>[],
+  ): AsyncGenerator<OutgoingMessage> {
+    for (const part of parts) {
+      const written = await part;
+      const changes = this.journal.record(tx, scope, organizationChanges(scope, written));
+      changes.catch(() => undefined); // thrown by `write`
+      recorded.push(changes);
+      yield* importMessages(this.audit, scope, written);
+    }
+  }
+}
+
+/** Divides groups into parts; when several patch one site, they stay together, since a site is patched once. */
+function toParts(writes: readonly GroupWrites[]): (readonly GroupWrites[])[] {
+  const patched = writes.flatMap(({ sitePatches }) => sitePatches.map(({ id }) => id));
+  if (new Set(patched).size < patched.length) return [writes];
+  const parts: (readonly GroupWrites[])[] = [];
+  for (let from = 0; from < writes.length; from += GROUPS_PER_PART) {
+    parts.push(writes.slice(from, from + GROUPS_PER_PART));
+  }
+  return parts;
 }

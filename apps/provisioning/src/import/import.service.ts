@@ -1,5 +1,4 @@
 import { Injectable } from '@nestjs/common';
-import { randomUUID } from 'node:crypto';
 import { PartnerAccessDenied, PartnerDirectory, type Caller, type DirectoryPartner } from '@rmm/access';
 import { Idempotency, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { ConcurrencyLimits } from '@rmm/rate-limits';
@@ -17,6 +16,7 @@ import { ImportWriterService } from './import-writer.service.js';
 import { type ImportLists, toImportResult, toPreviewedRows } from './import.mapper.js';
 import { ImportRepository, type ImportTarget } from './import.repository.js';
 import { acceptRows } from './row-reader.js';
+import { timeOrderedId } from './time-ordered-id.js';
 
 /** Rows of an import and the target they are for. */
 export interface ImportRequest extends ImportTarget {
@@ -107,7 +107,7 @@ export class ImportService {
   ): Promise<ImportLists> {
     const { partnerId } = partner;
     const state = await this.loadState(tx, partner, { partnerId, connectionId }, rows);
-    const decided = await decideImport(await planImport(rows, state), state, mode, randomUUID);
+    const decided = await decideImport(await planImport(rows, state), state, mode, timeOrderedId);
     return toImportResult(await this.writer.apply(tx, { caller, partnerId, connectionId, runId }, decided));
   }
 

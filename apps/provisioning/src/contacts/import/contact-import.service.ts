@@ -5,6 +5,7 @@ import { AuditTrail, Outbox, type OutgoingMessage } from '@rmm/messaging';
 import { Idempotency, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { Logger, mapYielding } from '@rmm/service-kit';
 import type { ImportMode } from '../../import/import-decision.policy.js';
+import { replanStatements } from '../../import/replan-statements.js';
 import { acceptRows } from '../../import/row-reader.js';
 import { writeInHalves } from '../../import/write-in-halves.js';
 import type { JournalScope } from '../../import-runs/journal/import-change.js';
@@ -110,6 +111,7 @@ export class ContactImportService {
     return writeInHalves(tx, decisions, {
       write: async (items) => {
         const writes = items.flatMap(({ write }) => write ?? []);
+        await replanStatements(tx, writes);
         const written = await this.repository.write(tx, partnerId, writes);
         await this.journal.record(tx, journal, contactChanges(written));
       },

@@ -54,11 +54,13 @@ export class CommitRowsService {
               read.rows,
               mode,
             );
-      await this.rows.settle(tx, scope, toOutcomes(stored, lists));
       const { imported, updated, skipped } = lists;
       const counts = { imported: imported.length, updated: updated.length, skipped: skipped.length };
       const failed = stored.length - counts.imported - counts.updated - counts.skipped;
-      await this.runs.advance(tx, run, { done: stored.length, ...counts, failed, progress: { position: last } });
+      await Promise.all([
+        this.rows.settle(tx, scope, toOutcomes(stored, lists)),
+        this.runs.advance(tx, run, { done: stored.length, ...counts, failed, progress: { position: last } }),
+      ]);
       return true;
     });
   }
