@@ -147,8 +147,13 @@ describe('the verification of ID tokens', () => {
         if (algorithm.startsWith('PS')) {
           forged.push((_, input) => signatureOf(algorithm, input, key.privateKey, { saltLength: 0 }));
         }
+        // One that begins with a zero is the same number without it, which OpenSSL accepts for PSS.
+        const sign = (input: string): Buffer => {
+          const signature = token.signature(input);
+          return algorithm.startsWith('PS') && signature[0] === 0 ? sign(input) : signature;
+        };
         for (const forge of forged) {
-          const signature = (input: string) => forge(token.signature(input), input);
+          const signature = (input: string) => forge(sign(input), input);
           expect(await finish(serialize({ ...token, signature }), [key.jwk])).toBe(refused);
         }
       });
