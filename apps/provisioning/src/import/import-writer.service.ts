@@ -13,7 +13,7 @@ import { replanStatements } from './replan-statements.js';
 import { writeInHalves } from './write-in-halves.js';
 
 /** Groups whose rows are written by the same statements; a multiple of the organizations of one message. */
-const GROUPS_PER_PART = 200;
+const GROUPS_PER_PART = 400;
 
 /** Writes the decisions of an import, with their events and audit entries. */
 @Injectable()
@@ -66,27 +66,18 @@ export class ImportWriterService {
     if (writes.length === 0) return;
     await replanStatements(tx, writes);
     const parts = toParts(writes).map((part) => this.repository.write(tx, scope, part));
-    const recorded: Promise<void>[] = [];
-    const published = this.outbox.publish(tx, this.recordParts(tx, scope, parts, recorded));
-    await Promise.allSettled([...parts, published]); // no statement is sent after the savepoint has ended
-    await Promise.allSettled(recorded);
-    await Promise.all([...parts, ...recorded, published]); // rejects with the first failure; those after it follow from it
+    const recorded = parts.map(async (part) => this.journal.record(tx, scope, organizationChanges(scope, await part)));
+    const all = [...parts, ...recorded, this.outbox.publish(tx, this.messagesOf(scope, parts))];
+    await Promise.allSettled(all); // no statement is sent after the savepoint has ended
+    await Promise.all(all); // rejects with the first failure; those after it follow from it
   }
 
-  /** Yields the messages of each part when it is written, and records its changes in the journal. */
-  private async *recordParts(
-    tx: TenantTransaction,
+  /** Yields the messages of each part when it is written. */
+  private async *messagesOf(
     scope: ImportScope,
     parts: readonly Promise<WrittenRows>[],
-    recorded: Promise<void>[],
   ): AsyncGenerator<OutgoingMessage> {
-    for (const part of parts) {
-      const written = await part;
-      const changes = this.journal.record(tx, scope, organizationChanges(scope, written));
-      changes.catch(() => undefined); // thrown by `write`
-      recorded.push(changes);
-      yield* importMessages(this.audit, scope, written);
-    }
+    for (const part of parts) yield* importMessages(this.audit, scope, await part);
   }
 }
 
