@@ -5,6 +5,7 @@ export * from './context/request-context.js';
 export * from './context/request-deadline.errors.js';
 export * from './context/request-deadline.js';
 export * from './health/health-registry.service.js';
+export { JobScheduler } from './jobs/job-scheduler.service.js';
 export { Job, type JobOptions } from './jobs/job.decorator.js';
 export * from './logging/logger.service.js';
 export * from './logging/redaction.js';

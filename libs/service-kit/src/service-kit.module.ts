@@ -32,6 +32,7 @@ const SHARED = [
   Clock,
   ConcurrencyLimits,
   HealthRegistry,
+  JobScheduler,
   MetricsRegistry,
   OpenApiDocuments,
   RateLimits,
@@ -39,7 +40,6 @@ const SHARED = [
 ];
 const INTERNAL = [
   GlobalLimit,
-  JobScheduler,
   ReadinessService,
   RequestObserver,
   RequestPipeline,

@@ -3,6 +3,7 @@ import { DiscoveryModule } from '@nestjs/core';
 import { ScheduleModule } from '@nestjs/schedule';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { currentContext, runInContext, type RequestContext } from '../context/request-context.js';
 import { Logger } from '../logging/logger.service.js';
 import { JobScheduler } from './job-scheduler.service.js';
 import { Job } from './job.decorator.js';
@@ -27,10 +28,12 @@ class CountingJob {
 @Injectable()
 class HourlyJob {
   runs = 0;
+  context: RequestContext | undefined;
 
   @Job({ name: 'count-hours', everyMs: 3_600_000, firstAfterMs: 5 })
   run(): Promise<void> {
     this.runs += 1;
+    this.context = currentContext();
     return Promise.resolve();
   }
 }
@@ -67,6 +70,25 @@ describe('JobScheduler', () => {
     expect(hourly.runs).toBe(1);
   });
 
+  it('starts a job before its interval when asked to, and not while it runs', async () => {
+    const hourly = app.get(HourlyJob);
+    await until(() => hourly.runs === 1);
+    const scheduler = app.get(JobScheduler);
+    await until(() => (scheduler.start('count-hours'), hourly.runs === 2));
+    await until(() => job.concurrent === 1);
+    scheduler.start('count-runs');
+    expect(job.concurrent).toBe(1);
+  });
+
+  it('runs a job outside of the context of the request that starts it', async () => {
+    const hourly = app.get(HourlyJob);
+    await until(() => hourly.runs === 1);
+    await runInContext({ requestId: 'r-1' }, async () => {
+      await until(() => (app.get(JobScheduler).start('count-hours'), hourly.runs > 1));
+    });
+    expect(hourly.context).toBeUndefined();
+  });
+
   it('logs a failure with the name of the job and runs it again', async () => {
     job.failing = true;
     await until(() => warnings.length >= 2);
@@ -81,6 +103,7 @@ describe('JobScheduler', () => {
     await app.close();
     expect(job.concurrent).toBe(0);
     const { runs } = job;
+    app.get(JobScheduler).start('count-runs');
     await sleep(10);
     expect(job.runs).toBe(runs);
   });

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { SchedulerRegistry } from '@nestjs/schedule';
+import { AsyncResource } from 'node:async_hooks';
 import { Logger } from '../logging/logger.service.js';
 import { Job, type JobOptions } from './job.decorator.js';
 
@@ -8,6 +9,7 @@ import { Job, type JobOptions } from './job.decorator.js';
 @Injectable()
 export class JobScheduler implements OnApplicationBootstrap, OnModuleDestroy {
   private readonly running = new Map<string, Promise<void>>();
+  private readonly starts = new Map<string, () => void>();
 
   constructor(
     private readonly discovery: DiscoveryService,
@@ -29,16 +31,26 @@ export class JobScheduler implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
+  /**
+   * Starts a job now unless it runs, so that what was just stored for it need not wait for its interval. The job does not
+   * run in the context of the request that starts it, whose deadline would end its statements.
+   */
+  start(name: string): void {
+    this.starts.get(name)?.();
+  }
+
   async onModuleDestroy(): Promise<void> {
+    this.starts.clear();
     for (const name of this.registry.getIntervals()) this.registry.deleteInterval(name);
     for (const name of this.registry.getTimeouts()) this.registry.deleteTimeout(name);
     await Promise.all(this.running.values());
   }
 
   private schedule({ name, everyMs, firstAfterMs }: JobOptions, run: () => Promise<unknown>): void {
-    const start = () => {
+    const start = AsyncResource.bind(() => {
       if (!this.running.has(name)) this.running.set(name, this.runOnce(name, run));
-    };
+    });
+    this.starts.set(name, start);
     this.registry.addInterval(name, setInterval(start, everyMs).unref());
     if (firstAfterMs !== undefined) this.registry.addTimeout(name, setTimeout(start, firstAfterMs).unref());
   }
