@@ -14,6 +14,8 @@ import { UndoImportService } from './undo/undo-import.service.js';
 
 /** Works on a run for this long before another one has its turn. */
 const SLICE_MS = 2_000;
+/** While no other run waits, a slice lasts this long; less than the lease of its place among the imports of the partner. */
+const LONGEST_SLICE_MS = 10_000;
 /** A run without progress for this long fails; until then what failed is tried again. */
 const STUCK_MS = 10 * 60_000;
 
@@ -43,12 +45,16 @@ export class ImportRunWorkerService {
     this.steps = { parsing: parse, annotating: annotate, committing: commit, undoing: undo };
   }
 
-  /** @returns false when no run waits */
-  async processNext(): Promise<boolean> {
+  /**
+   * Works on the run that waits longest, until it is done or its slice ends.
+   * @param stop  ends the work after the current chunk
+   * @returns false when no run waits
+   */
+  async processNext(stop: AbortSignal): Promise<boolean> {
     const run = await this.runs.lease();
     if (run === null) return false;
     try {
-      await this.processSlice(run);
+      await this.processSlice(run, stop);
       await this.runs.release(run);
     } catch (error) {
       await this.handleFailure(run, error);
@@ -56,15 +62,19 @@ export class ImportRunWorkerService {
     return true;
   }
 
-  private async processSlice(run: LeasedRun): Promise<void> {
-    const endsAt = performance.now() + SLICE_MS;
+  private async processSlice(run: LeasedRun, stop: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    const isOver = async () => {
+      const ms = performance.now() - startedAt;
+      return ms >= LONGEST_SLICE_MS || (ms >= SLICE_MS && (await this.runs.isAnyWaiting()));
+    };
     const work = async () => {
       do {
         const caller = await this.users.revalidate(run);
         const { state } = run;
         const isMore = await this.steps[state].runChunk(caller, run);
         if (!isMore) return;
-      } while (performance.now() < endsAt);
+      } while (!stop.aborted && !(await isOver()));
     };
     await this.concurrency.run(CONCURRENT_IMPORTS, run.partnerId, work);
   }

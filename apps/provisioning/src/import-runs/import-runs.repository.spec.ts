@@ -85,8 +85,10 @@ describe('ImportRunsRepository', () => {
       const first = await insert({ state: 'parsing', created_at: daysAgo(2) });
       await insert({ state: 'parsing', leased_until: daysAgo(-1), lease_id: randomUUID() });
       for (const state of ['ready', 'completed', 'failed', 'cancelled', 'undone']) await insert({ state });
-      const leased = [await lease(), await lease(), await lease(), await lease()].map(({ id }) => id);
-      expect(leased).toEqual([first, second, expired, released]);
+      const leased = [await lease(), await lease(), await lease()].map(({ id }) => id);
+      expect(await runs.isAnyWaiting()).toBe(true);
+      expect([...leased, (await lease()).id]).toEqual([first, second, expired, released]);
+      expect(await runs.isAnyWaiting()).toBe(false);
       expect(await runs.lease()).toBeNull();
     });
 

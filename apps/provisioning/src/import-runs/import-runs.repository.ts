@@ -56,12 +56,14 @@ const RUN = `r.id, r.partner_id AS "partnerId", r.kind, r.source, r.connection_i
   r.step_started_at AS "stepStartedAt", r.created_at AS "createdAt", r.updated_at AS "updatedAt",
   r.committed_at AS "committedAt", r.finished_at AS "finishedAt"`;
 
+const WAITING = `
+  state IN ('parsing', 'annotating', 'committing', 'undoing') AND (leased_until IS NULL OR leased_until <= now())`;
+
 /** The run that waits longest; a run that was worked on goes to the end of the queue. */
 const LEASE = `
   WITH next AS (
     SELECT id FROM import_run
-     WHERE state IN ('parsing', 'annotating', 'committing', 'undoing')
-       AND (leased_until IS NULL OR leased_until <= now())
+     WHERE ${WAITING}
      ORDER BY leased_until NULLS FIRST, created_at LIMIT 1 FOR UPDATE SKIP LOCKED)
   UPDATE import_run r
      SET lease_id = :leaseId, leased_until = now() + make_interval(secs => ${LEASE_SECONDS}),
@@ -174,6 +176,14 @@ export class ImportRunsRepository extends SortedListRepository<ImportRun, never>
   async lease(): Promise<LeasedRun | null> {
     const [run] = await this.worker.query<LeasedRun>(LEASE, { leaseId: randomUUID() });
     return run ?? null;
+  }
+
+  /** Returns whether a run waits to be leased. */
+  async isAnyWaiting(): Promise<boolean> {
+    const [{ found }] = await this.worker.query<{ found: boolean }>(
+      `SELECT EXISTS (SELECT FROM import_run WHERE ${WAITING}) AS found`,
+    );
+    return found;
   }
 
   /** Ends a lease; a run that has to wait is leased again after some seconds. */

@@ -2,6 +2,7 @@ import ExcelJS from 'exceljs';
 import { randomUUID } from 'node:crypto';
 import http from 'node:http';
 import request from 'supertest';
+import { JobScheduler } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 import { storedState } from '../../test/stored-state.js';
@@ -57,6 +58,21 @@ describe('/imports', () => {
     await eventually(async () => expect(await third()).toEqual([429, 'rate_limited']));
     for (const request of stalled) request.destroy();
     await eventually(async () => expect(await third()).toEqual([202, undefined]));
+  });
+
+  it('starts to work on a run when a request for it is committed, and not when it is cancelled', async () => {
+    const partner = await freshPartner();
+    const start = jest.spyOn(testApp.app.get(JobScheduler), 'start');
+    const run = await uploaded(partner, 'Company\nAcme\n', { mapping: '{"organization":"Company"}' });
+    expect(start.mock.calls).toEqual([['process-import-runs'], ['process-more-import-runs']]);
+    const other = await uploaded(partner, 'Company\nBeta\n');
+    start.mockClear();
+    expect((await partner.client.post(`/imports/${other.id}/cancel`)).status).toBe(200);
+    expect(start).not.toHaveBeenCalled();
+    expect((await partner.client.post(`/imports/${run.id}/commit`, {})).status).toBe(202);
+    expect(start).toHaveBeenCalledTimes(2);
+    start.mockRestore();
+    expect(await settled(partner.client, run.id)).toMatchObject({ state: 'completed', imported: 1 });
   });
 
   it('previews, commits and undoes a CSV file', async () => {

@@ -3,7 +3,7 @@ import type { Caller } from '@rmm/access';
 import type { AuditAction } from '@rmm/contracts';
 import { AuditTrail } from '@rmm/messaging';
 import { Idempotency, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { Clock, ValidationError } from '@rmm/service-kit';
+import { Clock, JobScheduler, ValidationError } from '@rmm/service-kit';
 import type { SortedPage } from '../lists/dto/sorted-page.dto.js';
 import { assertMayImport, toActingSession } from './acting-user.service.js';
 import type { CommitImportRunDto } from './dto/commit-import-run.dto.js';
@@ -16,6 +16,7 @@ import { ImportMappingIncomplete, ImportRunStateConflict, ImportUndoExpired } fr
 import { isActive, toImportRunDto, undoableUntil } from './import-run.mapper.js';
 import { ImportRunsRepository } from './import-runs.repository.js';
 import type { StoredUpload } from './import-upload.service.js';
+import { IMPORT_RUN_JOBS } from './process-import-runs.job.js';
 
 /** Lists runs and takes requests for them; a job does what takes time. @see docs/reference/provisioning.md#import-runs */
 @Injectable()
@@ -26,6 +27,7 @@ export class ImportRunsService {
     private readonly idempotency: Idempotency,
     private readonly audit: AuditTrail,
     private readonly clock: Clock,
+    private readonly jobs: JobScheduler,
   ) {}
 
   /** @throws InvalidCursor */
@@ -53,6 +55,7 @@ export class ImportRunsService {
         ...{ createdBy: acting.userId, acting },
       });
       await this.record(tx, caller, 'import.create', run, { kind, bytes });
+      this.startJobs(tx);
       return this.toDto(run);
     });
   }
@@ -126,9 +129,15 @@ export class ImportRunsService {
         assertMayImport(caller, before.kind);
         const run = await apply(tx, before);
         await this.record(tx, caller, action, run, { kind: run.kind, mode: run.mode });
+        if (isActive(run)) this.startJobs(tx);
         return this.toDto(run);
       }),
     );
+  }
+
+  /** Lets this replica work on the run at once; without it, each replica looks for runs at its next interval. */
+  private startJobs(tx: TenantTransaction): void {
+    tx.afterCommit(() => IMPORT_RUN_JOBS.forEach((name) => this.jobs.start(name)));
   }
 
   private async record(

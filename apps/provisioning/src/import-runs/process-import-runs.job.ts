@@ -2,29 +2,35 @@ import { Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { Job } from '@rmm/service-kit';
 import { ImportRunWorkerService } from './import-run-worker.service.js';
 
-/** Runs of this process at the same time. */
-const PARALLEL = 2;
+/** The jobs of a process, which work on one run each at the same time. */
+export const IMPORT_RUN_JOBS = ['process-import-runs', 'process-more-import-runs'] as const;
 
-/**
- * Works on the import runs that wait. The rows of the table are the queue: losing Redis loses nothing, and a run that is
- * committed waits at most this interval.
- */
+/** A run whose replica died, or which another replica has taken a request for, waits at most this long. */
+const EVERY_MS = 500;
+
+/** Works on the import runs that wait. The rows of the table are the queue: losing Redis loses nothing. */
 @Injectable()
 export class ProcessImportRunsJob implements OnModuleDestroy {
-  private isStopping = false;
+  private readonly stop = new AbortController();
 
   constructor(private readonly worker: ImportRunWorkerService) {}
 
-  @Job({ name: 'process-import-runs', everyMs: 500 })
-  async run(): Promise<void> {
-    await Promise.all(Array.from({ length: PARALLEL }, () => this.workUntilIdle()));
+  @Job({ name: IMPORT_RUN_JOBS[0], everyMs: EVERY_MS })
+  run(): Promise<void> {
+    return this.workUntilIdle();
+  }
+
+  @Job({ name: IMPORT_RUN_JOBS[1], everyMs: EVERY_MS })
+  runMore(): Promise<void> {
+    return this.workUntilIdle();
   }
 
   onModuleDestroy(): void {
-    this.isStopping = true;
+    this.stop.abort();
   }
 
   private async workUntilIdle(): Promise<void> {
-    while (!this.isStopping && (await this.worker.processNext()));
+    const { signal } = this.stop;
+    while (!signal.aborted && (await this.worker.processNext(signal)));
   }
 }
