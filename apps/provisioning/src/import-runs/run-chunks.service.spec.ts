@@ -1,7 +1,5 @@
 import type { UserCaller } from '@rmm/access';
 import type { TenantDatabase } from '@rmm/persistence';
-import { NO_STORED_ORGANIZATIONS } from '../../test/no-stored-organizations.js';
-import { FileRowsService } from './file-rows.service.js';
 import type { ImportRunRowsRepository, StagedRow } from './import-run-rows.repository.js';
 import type { LeasedRun } from './import-runs.repository.js';
 import { RunChunksService } from './run-chunks.service.js';
@@ -28,25 +26,25 @@ describe('RunChunksService', () => {
         return Promise.resolve([0, 1, 2].filter((position) => position === after + 1).map(rowAt));
       },
     } as unknown as ImportRunRowsRepository;
-    chunks = new RunChunksService(tenants, rows, new FileRowsService(NO_STORED_ORGANIZATIONS));
+    chunks = new RunChunksService(tenants, rows);
     run = {
-      ...{ id: 'r-1', partnerId: 'p-1', kind: 'organizations', columns: ['Name'], mapping: { organization: 'Name' } },
-      progress: { position: -1 },
-    } as unknown as LeasedRun;
+      ...{ id: 'r-1', partnerId: 'p-1', progress: { position: -1 } },
+    } as LeasedRun;
   });
 
-  const readNext = (of = run) => chunks.readNext(CALLER, of, (rows) => rows);
+  const readNext = (of = run) =>
+    chunks.readNext(CALLER, of, (rows) => Promise.resolve(rows.map(({ cells }) => cells[0])));
   const moveTo = (position: number) => Object.assign(run, { progress: { position } });
 
   it('reads the next chunk before it is asked for, and each one once', async () => {
-    expect(await readNext()).toMatchObject({ stored: [{ index: 0 }], read: { rows: [{ index: 0 }] }, last: 0 });
+    expect(await readNext()).toMatchObject({ stored: [{ index: 0 }], read: ['Customer 0'], last: 0 });
     expect(asked).toEqual([-1, 0]);
     moveTo(0);
     expect(await readNext()).toMatchObject({ stored: [{ index: 1 }], last: 1 });
     moveTo(1);
     expect(await readNext()).toMatchObject({ last: 2 });
     moveTo(2);
-    expect(await readNext()).toEqual({ stored: [], read: { kind: 'organizations', rows: [] }, last: null });
+    expect(await readNext()).toEqual({ stored: [], read: [], last: null });
     expect(asked).toEqual([-1, 0, 1, 2]);
   });
 
@@ -75,10 +73,5 @@ describe('RunChunksService', () => {
     await readNext();
     expect(await readNext({ ...run })).toMatchObject({ last: 0 });
     expect(asked).toEqual([-1, 0, -1, 0]);
-  });
-
-  it('reads rows with what is added to their cells', async () => {
-    const complete = (rows: readonly StagedRow[]) => rows.map((row) => ({ ...row, extra: { forceCreate: true } }));
-    expect(await chunks.readNext(CALLER, run, complete)).toMatchObject({ read: { rows: [{ forceCreate: true }] } });
   });
 });

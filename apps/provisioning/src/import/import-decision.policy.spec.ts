@@ -1,3 +1,4 @@
+import { organizationSlug } from '../organizations/organization-slug.js';
 import { decideImport, type ImportMode } from './import-decision.policy.js';
 import { planImport } from './import-plan.policy.js';
 import { parseImportRows } from './import-rows.js';
@@ -33,13 +34,17 @@ async function run(
   mode: ImportMode = 'skip',
   remainingCap?: number,
 ) {
+  const { rows: parsed } = await parseImportRows(rows);
   const state: ImportState = {
     organizations,
-    takenSlugs: new Set(organizations.filter((known) => !known.deleted).map((known) => known.slug)),
+    slugs: {
+      byName: new Map(parsed.map((row) => [row.organization, organizationSlug(row.organization)])),
+      taken: new Set(organizations.filter((known) => !known.deleted).map((known) => known.slug)),
+    },
     remainingCap: remainingCap ?? null,
   };
   let ids = 0;
-  const plan = await planImport((await parseImportRows(rows)).rows, state);
+  const plan = await planImport(parsed, organizations);
   const decisions = await decideImport(plan, state, mode, () => `new-${(ids += 1)}`);
   return {
     decisions,

@@ -8,7 +8,7 @@ import type {
   UpdatedItemDto,
 } from './dto/import-results.dto.js';
 import { ImportChanges, type GroupWrites } from './import-changes.js';
-import type { PlannedGroup } from './import-plan.policy.js';
+import { slugOf, type PlannedGroup } from './import-plan.policy.js';
 import type { ImportState, KnownOrganization } from './import-state.types.js';
 
 export type ImportMode = 'skip' | 'update';
@@ -69,12 +69,12 @@ class Decider {
   private remainingCap: number;
 
   constructor(
-    state: ImportState,
+    private readonly state: ImportState,
     private readonly mode: ImportMode,
     newId: () => string,
   ) {
     this.changes = new ImportChanges(newId);
-    this.slugs = new Set(state.takenSlugs);
+    this.slugs = new Set(state.slugs.taken);
     this.remainingCap = state.remainingCap ?? Number.POSITIVE_INFINITY;
   }
 
@@ -103,7 +103,7 @@ class Decider {
 
   private create(group: PlannedGroup): GroupDecision {
     if (!this.useCap()) return refuseOverCap(group);
-    const slug = this.claimSlug(group.rows[0].slug);
+    const slug = this.claimSlug(slugOf(this.state.slugs, group));
     const { writes, organizationId, siteOfRow } = this.changes.create(group, slug);
     const imported = group.rows.map((row) => ({
       index: row.index,

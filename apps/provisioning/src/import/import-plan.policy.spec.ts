@@ -1,6 +1,7 @@
-import { planImport } from './import-plan.policy.js';
+import { organizationSlug } from '../organizations/organization-slug.js';
+import { planImport, proposeSlugs, type PlannedGroup } from './import-plan.policy.js';
 import { parseImportRows, type ImportRow } from './import-rows.js';
-import type { ImportState, KnownOrganization } from './import-state.types.js';
+import type { KnownOrganization } from './import-state.types.js';
 
 const rowsOf = async (...rows: object[]): Promise<ImportRow[]> => (await parseImportRows(rows)).rows;
 
@@ -15,22 +16,25 @@ const organization = (given: Partial<KnownOrganization> & { id: string; name: st
   ...given,
 });
 
-const stateOf = (...organizations: KnownOrganization[]): ImportState => ({
-  organizations,
-  takenSlugs: new Set(organizations.filter((known) => !known.deleted).map((known) => known.slug)),
-  remainingCap: null,
-});
+/** Plans rows and proposes slugs, as a preview does. */
+async function plan(rows: readonly ImportRow[], ...organizations: KnownOrganization[]): Promise<PlannedGroup[]> {
+  const groups = await planImport(rows, organizations);
+  await proposeSlugs(groups, {
+    byName: new Map(rows.map((row) => [row.organization, organizationSlug(row.organization)])),
+    taken: new Set(organizations.filter((known) => !known.deleted).map((known) => known.slug)),
+  });
+  return groups;
+}
 
 describe('planImport', () => {
   it('groups rows by external id, and by name regardless of spacing and case', async () => {
-    const groups = await planImport(
+    const groups = await plan(
       await rowsOf(
         { organization: 'Acme', externalId: '1', site: 'North' },
         { organization: 'ACME ', externalId: '1', site: 'South' },
         { organization: 'Beta  Corp' },
         { organization: ' beta corp' },
       ),
-      stateOf(),
     );
     expect(groups.map((group) => group.rows.map((row) => row.index))).toEqual([
       [0, 1],
@@ -43,25 +47,24 @@ describe('planImport', () => {
   });
 
   it('separates equal ids of two systems', async () => {
-    const groups = await planImport(
+    const groups = await plan(
       await rowsOf(
         { organization: 'A', externalId: '1', externalSystem: 'halo' },
         { organization: 'B', externalId: '1' },
       ),
-      stateOf(),
     );
     expect(groups.map((group) => group.link?.system)).toEqual(['halo', 'csv']);
   });
 
   it('marks a match by name to which an earlier row gives a link of the same system', async () => {
-    const groups = await planImport(
+    const groups = await plan(
       await rowsOf(
         { organization: 'Acme', externalId: '1', externalSystem: 'crm' },
         { organization: 'ACME', externalId: '2', externalSystem: 'erp' },
         { organization: 'acme', externalId: '3', externalSystem: 'crm' },
         { organization: 'Acme' },
       ),
-      stateOf(organization({ id: 'o1', name: 'Acme' })),
+      organization({ id: 'o1', name: 'Acme' }),
     );
     expect(groups.map(({ matchLinkedToSystem }) => matchLinkedToSystem)).toEqual([false, false, true, false]);
   });
@@ -69,18 +72,18 @@ describe('planImport', () => {
   it('prefers the link over the name', async () => {
     const linked = organization({ id: 'o1', name: 'Renamed', links: [{ system: 'csv', externalId: '1' }] });
     const named = organization({ id: 'o2', name: 'Acme' });
-    const [group] = await planImport(await rowsOf({ organization: 'Acme', externalId: '1' }), stateOf(linked, named));
+    const [group] = await plan(await rowsOf({ organization: 'Acme', externalId: '1' }), linked, named);
     expect(group).toMatchObject({ annotation: 'link-match', matchedBy: 'link', match: linked, slug: 'renamed' });
   });
 
   it('reports that a name match is already linked in the same system', async () => {
     const named = organization({ id: 'o1', name: 'Acme', links: [{ system: 'csv', externalId: '9' }] });
-    const [same, other] = await planImport(
+    const [same, other] = await plan(
       await rowsOf(
         { organization: 'acme', externalId: '1' },
         { organization: 'acme', externalId: '1', externalSystem: 'halo' },
       ),
-      stateOf(named),
+      named,
     );
     expect(same).toMatchObject({ annotation: 'name-match', matchLinkedToSystem: true });
     expect(other).toMatchObject({ annotation: 'name-match', matchLinkedToSystem: false });
@@ -88,24 +91,23 @@ describe('planImport', () => {
 
   it('matches a soft-deleted organization by link and by name, a live one first', async () => {
     const gone = organization({ id: 'o1', name: 'Acme', deleted: true, links: [{ system: 'csv', externalId: '1' }] });
-    const [byLink, byName] = await planImport(
+    const [byLink, byName] = await plan(
       await rowsOf({ organization: 'Other', externalId: '1' }, { organization: 'Acme' }),
-      stateOf(gone),
+      gone,
     );
     expect(byLink).toMatchObject({ annotation: 'matched-soft-deleted', matchedBy: 'link' });
     expect(byName).toMatchObject({ annotation: 'matched-soft-deleted', matchedBy: 'name' });
 
     const live = organization({ id: 'o2', name: 'Acme' });
-    expect((await planImport(await rowsOf({ organization: 'Acme' }), stateOf(gone, live)))[0]).toMatchObject({
+    expect((await plan(await rowsOf({ organization: 'Acme' }), gone, live))[0]).toMatchObject({
       annotation: 'name-match',
       match: live,
     });
   });
 
   it('reports a conflict with its rows for one external id with two names', async () => {
-    const groups = await planImport(
+    const groups = await plan(
       await rowsOf({ organization: 'Acme', externalId: '1' }, { organization: 'Beta', externalId: '1' }),
-      stateOf(),
     );
     expect(groups).toHaveLength(1);
     expect(groups[0]).toMatchObject({ annotation: 'conflict', slug: null });
@@ -113,29 +115,23 @@ describe('planImport', () => {
   });
 
   it('reports a conflict for several live organizations of one name', async () => {
-    const state = stateOf(
-      organization({ id: 'o1', name: 'Acme' }),
-      organization({ id: 'o2', name: 'Acme', slug: 'acme-2' }),
-    );
-    expect((await planImport(await rowsOf({ organization: 'Acme' }), state))[0]).toMatchObject({
+    const stored = [organization({ id: 'o1', name: 'Acme' }), organization({ id: 'o2', name: 'Acme', slug: 'acme-2' })];
+    expect((await plan(await rowsOf({ organization: 'Acme' }), ...stored))[0]).toMatchObject({
       annotation: 'conflict',
       match: null,
     });
   });
 
   it('reports a conflict for a new name with and without an external id', async () => {
-    const groups = await planImport(
-      await rowsOf({ organization: 'Acme' }, { organization: 'Acme', externalId: '1' }),
-      stateOf(),
-    );
+    const groups = await plan(await rowsOf({ organization: 'Acme' }, { organization: 'Acme', externalId: '1' }));
     expect(groups.map((group) => group.annotation)).toEqual(['conflict', 'create']);
     expect(groups[0]?.conflictReason).toContain('rows 1');
   });
 
   it('proposes slugs that are unique among stored and proposed ones', async () => {
-    const groups = await planImport(
+    const groups = await plan(
       await rowsOf({ organization: 'Acme!', externalId: '1' }, { organization: 'Acme?', externalId: '2' }),
-      stateOf(organization({ id: 'o1', name: 'Acme' })),
+      organization({ id: 'o1', name: 'Acme' }),
     );
     expect(groups.map((group) => group.slug)).toEqual(['acme-2', 'acme-3']);
   });
@@ -144,11 +140,11 @@ describe('planImport', () => {
     const [row] = await rowsOf({ organization: 'Acme' });
     const rows = Array.from({ length: 50_000 }, (_, index) => ({
       ...row,
-      ...{ index, nameKey: `acme ${index}`, slug: `acme${index}` },
+      ...{ index, nameKey: `acme ${index}`, organization: `Acme ${index}` },
     }));
     let ticks = 0;
     const count = setInterval(() => (ticks += 1), 1);
-    const groups = await planImport(rows, stateOf());
+    const groups = await planImport(rows, []);
     clearInterval(count);
     expect(groups).toHaveLength(50_000);
     expect(ticks).toBeGreaterThan(1);

@@ -1,7 +1,7 @@
 import { forEachYielding, mapYielding } from '@rmm/service-kit';
 import { uniqueSlug } from '@rmm/validation';
 import type { Annotation, ImportRow } from './import-rows.js';
-import type { ImportState, KnownOrganization } from './import-state.types.js';
+import type { ImportSlugs, KnownOrganization } from './import-state.types.js';
 
 /** Rows of one organization, which are imported together or not at all. */
 export interface PlannedGroup {
@@ -16,7 +16,7 @@ export interface PlannedGroup {
   matchedBy: 'link' | 'name' | null;
   /** True when the match has another link in the same system, or gets it by an earlier group: one more would merge two customers. */
   matchLinkedToSystem: boolean;
-  /** The slug of the match, or of the new organization; null for a conflict. */
+  /** The slug of the match, or the one proposed for a new organization; null for a conflict. */
   slug: string | null;
   conflictReason: string | null;
   /** The column to blame for the conflict. */
@@ -30,15 +30,18 @@ const rowNumbers = (rows: readonly ImportRow[]): string => rows.map((row) => row
 
 /**
  * Groups rows by organization and determines the effect of an import on each group, without blocking the event loop.
- * A pure function, shared by preview and commit: the same rows and state give the same plan.
+ * A pure function, shared by preview and commit: the same rows and organizations give the same plan.
+ * @param organizations  every organization that a row can match
  * @see docs/reference/provisioning.md
  */
-export async function planImport(rows: readonly ImportRow[], state: ImportState): Promise<PlannedGroup[]> {
-  const known = new OrganizationIndex(state);
+export async function planImport(
+  rows: readonly ImportRow[],
+  organizations: readonly KnownOrganization[],
+): Promise<PlannedGroup[]> {
+  const known = new OrganizationIndex(organizations);
   const groups = await mapYielding(groupRows(rows), (group) => annotate(group, known));
   refuseAmbiguousNames(groups);
   markSecondLinks(groups);
-  await proposeSlugs(groups, state);
   return groups;
 }
 
@@ -58,8 +61,8 @@ class OrganizationIndex {
   private readonly byLink = new Map<string, KnownOrganization>();
   private readonly byName = new Map<string, KnownOrganization[]>();
 
-  constructor(state: ImportState) {
-    for (const organization of state.organizations) {
+  constructor(organizations: readonly KnownOrganization[]) {
+    for (const organization of organizations) {
       for (const link of organization.links) this.byLink.set(linkKey(link.system, link.externalId), organization);
       const sameName = this.byName.get(organization.nameKey);
       if (sameName) sameName.push(organization);
@@ -145,11 +148,19 @@ function markSecondLinks(groups: readonly PlannedGroup[]): void {
   }
 }
 
-function proposeSlugs(groups: readonly PlannedGroup[], state: ImportState): Promise<void> {
-  const taken = new Set(state.takenSlugs);
+/** Sets the slugs that a commit would give the new organizations, for the response of a preview. */
+export function proposeSlugs(groups: readonly PlannedGroup[], slugs: ImportSlugs): Promise<void> {
+  const taken = new Set(slugs.taken);
   return forEachYielding(groups, (group) => {
     if (group.annotation !== 'create') return;
-    group.slug = uniqueSlug(group.rows[0].slug, (slug) => taken.has(slug));
+    group.slug = uniqueSlug(slugOf(slugs, group), (slug) => taken.has(slug));
     taken.add(group.slug);
   });
+}
+
+/** Returns the slug of the name of a group, before a number is added. */
+export function slugOf({ byName }: ImportSlugs, { name }: PlannedGroup): string {
+  const slug = byName.get(name);
+  if (slug === undefined) throw new Error('the slugs of an import include those of all its names');
+  return slug;
 }

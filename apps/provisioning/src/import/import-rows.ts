@@ -1,7 +1,6 @@
 import { isEmail } from 'class-validator';
 import { isTimeZone } from '@rmm/validation';
 import { nameKey } from '../organizations/name-key.js';
-import { organizationSlug } from '../organizations/organization-slug.js';
 import { toSiteAddress, toSiteContact, type SiteAddress, type SiteContact } from '../sites/site-details.mapper.js';
 import { type ParsedRows, parseRows, RowReader } from './row-reader.js';
 
@@ -15,8 +14,6 @@ export interface ImportRow {
   organization: string;
   /** The key of the name, by which organizations are compared. */
   nameKey: string;
-  /** The slug of the name, before a number is added. */
-  slug: string;
   site: string | null;
   externalId: string | null;
   externalSystem: string;
@@ -73,7 +70,6 @@ function readRow(reader: OrganizationRowReader, index: number): ImportRow {
     index,
     organization,
     nameKey: nameKey(organization),
-    slug: organizationSlug(organization),
     site: reader.text('site', 255),
     externalId: reader.reference('externalId', 255),
     externalSystem: reader.reference('externalSystem', 64) ?? DEFAULT_SYSTEM,

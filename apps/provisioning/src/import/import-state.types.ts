@@ -1,5 +1,6 @@
 import type { OrganizationStatus } from '@rmm/contracts';
 import type { SiteAddress, SiteContact } from '../sites/site-details.mapper.js';
+import type { NameSlugs } from './name-slugs.js';
 
 /** A live site of an organization that a row may match. */
 export interface KnownSite {
@@ -25,11 +26,18 @@ export interface KnownOrganization {
   sites: KnownSite[];
 }
 
-/** The stored state of a partner that a plan depends on. It includes every organization that a row can match. */
-export interface ImportState {
-  organizations: readonly KnownOrganization[];
+/** The slugs of an import. */
+export interface ImportSlugs {
+  byName: NameSlugs;
   /** Slugs of live organizations that a new one could collide with. */
-  takenSlugs: ReadonlySet<string>;
+  taken: ReadonlySet<string>;
+}
+
+/** The stored state of a partner that an import depends on. */
+export interface ImportState {
+  /** Every organization that a row can match. */
+  organizations: readonly KnownOrganization[];
+  slugs: ImportSlugs;
   /** Number of organizations that the partner may still add; null without a cap. */
   remainingCap: number | null;
 }

@@ -5,6 +5,7 @@ import { OrganizationsRepository } from '../organizations/organizations.reposito
 import type { GroupWrites } from './import-changes.js';
 import { parseImportRows } from './import-rows.js';
 import { ImportRepository } from './import.repository.js';
+import { toNameSlugs } from './name-slugs.js';
 
 describe('ImportRepository', () => {
   let database: ProvisioningTestDatabase;
@@ -36,6 +37,10 @@ describe('ImportRepository', () => {
     sitePatches: [],
     ...over,
   });
+  const readRows = async (given: object[]) => {
+    const { rows } = await parseImportRows(given);
+    return { rows, slugs: await toNameSlugs(rows) };
+  };
   const write = (writes: GroupWrites[]) =>
     database.tenants.transaction(partnerCaller(partnerId), (tx) => repository.write(tx, target(), writes));
 
@@ -59,9 +64,9 @@ describe('ImportRepository', () => {
   it('neither finds nor reactivates an erased organization', async () => {
     const id = await database.createOrganization(partnerId, { name: 'Erased organization' });
     await database.admin.query('UPDATE organization SET deleted_at = now(), erased_at = now() WHERE id = $1', [id]);
-    const { rows } = await parseImportRows([{ organization: 'Erased organization' }]);
+    const given = await readRows([{ organization: 'Erased organization' }]);
     const state = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
-      repository.loadState(tx, target(), rows, null),
+      repository.loadState(tx, target(), given, null),
     );
     expect(state.organizations).toEqual([]);
     expect((await write([buildWrites({ reactivated: [{ id, slug: 'again' }] })])).reactivated).toEqual([]);
@@ -101,12 +106,12 @@ describe('ImportRepository', () => {
     await database.createOrganization(partnerId, { name: 'Unrelated' });
     await database.createOrganization(randomUUID(), { name: 'Acme' });
     await write([buildWrites({ links: [{ orgId: linked, system: 'csv', externalId: '9', moved: false }] })]);
-    const { rows } = await parseImportRows([{ organization: 'ACME' }, { organization: 'New', externalId: '9' }]);
+    const given = await readRows([{ organization: 'ACME' }, { organization: 'New', externalId: '9' }]);
     const state = await database.tenants.transaction(partnerCaller(partnerId), (tx) =>
-      repository.loadState(tx, target(), rows, 3),
+      repository.loadState(tx, target(), given, 3),
     );
     expect(state.organizations.map(({ id }) => id).sort()).toEqual([named, linked].sort());
-    expect(state.takenSlugs).toEqual(new Set(['acme']));
+    expect(state.slugs.taken).toEqual(new Set(['acme']));
     expect(state.remainingCap).toBe(3);
   });
 
@@ -148,9 +153,7 @@ describe('ImportRepository', () => {
       DELETE FROM pg_statistic WHERE starelid IN ('organization'::regclass, 'external_link'::regclass);
       SET session_replication_role = replica; ${prepare()} SET session_replication_role = DEFAULT`);
     const numbers = Array.from({ length: 1_000 }, (_, n) => n + 10_000);
-    const { rows } = await parseImportRows(
-      numbers.map((n) => ({ organization: `Customer ${n}`, externalId: `customer-${n}` })),
-    );
+    const given = await readRows(numbers.map((n) => ({ organization: `Customer ${n}`, externalId: `customer-${n}` })));
     const plans: PlanNode[] = [];
     await database.tenants.transaction(partnerCaller(partnerId), async (tx) => {
       const explain = async (sql: string, params?: SqlParams) => {
@@ -162,7 +165,7 @@ describe('ImportRepository', () => {
         return tx.query(sql, params);
       };
       const explaining = Object.create(tx, { query: { value: explain } }) as typeof tx;
-      const { organizations } = await repository.loadState(explaining, target(), rows, null);
+      const { organizations } = await repository.loadState(explaining, target(), given, null);
       expect(organizations).toHaveLength(1_000);
       const [moved] = organizations;
       const links = numbers.map((n) => ({ orgId: moved.id, system: 'csv', externalId: `customer-${n}`, moved: true }));

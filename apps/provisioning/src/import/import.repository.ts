@@ -14,11 +14,18 @@ import type {
 } from './import-changes.js';
 import type { ImportRow } from './import-rows.js';
 import type { ImportState, KnownOrganization } from './import-state.types.js';
+import type { NameSlugs } from './name-slugs.js';
 
 /** The partner to whom organizations are added, and the PSA connection whose companies they are, if any. */
 export interface ImportTarget {
   partnerId: string;
   connectionId: string | null;
+}
+
+/** Rows and the slugs of their names. */
+export interface RowsWithSlugs {
+  rows: readonly ImportRow[];
+  slugs: NameSlugs;
 }
 
 /** The contents of a row as written, by which its undo recognizes a later change. */
@@ -144,25 +151,38 @@ const PATCH_SITES = `
 export class ImportRepository {
   constructor(private readonly organizations: OrganizationsRepository) {}
 
-  /** @param remainingCap  number of organizations that the partner may still add; null without a cap */
+  /** Reads what a commit depends on, with statements that are sent at once. */
   async loadState(
+    tx: TenantTransaction,
+    target: ImportTarget,
+    { rows, slugs: byName }: RowsWithSlugs,
+    remainingCap: number | null,
+  ): Promise<ImportState> {
+    const [organizations, taken] = await Promise.all([
+      this.listMatching(tx, target, rows),
+      this.organizations.listTakenSlugs(tx, target.partnerId, byName.values()),
+    ]);
+    const deleted = organizations.filter((organization) => organization.deleted).map(({ slug }) => slug);
+    if (deleted.length > 0) {
+      for (const slug of await this.organizations.listTakenSlugs(tx, target.partnerId, deleted)) taken.add(slug);
+    }
+    return { organizations, slugs: { byName, taken }, remainingCap };
+  }
+
+  /** Returns every organization that a row may match. */
+  listMatching(
     tx: TenantTransaction,
     { partnerId, connectionId }: ImportTarget,
     rows: readonly ImportRow[],
-    remainingCap: number | null,
-  ): Promise<ImportState> {
+  ): Promise<KnownOrganization[]> {
     const linked = rows.filter((row) => row.externalId !== null);
-    const organizations = await tx.query<KnownOrganization>(MATCHING_ORGANIZATIONS, {
+    return tx.query<KnownOrganization>(MATCHING_ORGANIZATIONS, {
       partnerId,
       connectionId,
       nameKeys: [...new Set(rows.map((row) => row.nameKey))],
       systems: linked.map((row) => row.externalSystem),
       externalIds: linked.map((row) => row.externalId),
     });
-    const candidates = new Set(rows.map((row) => row.slug));
-    for (const organization of organizations) if (organization.deleted) candidates.add(organization.slug);
-    const takenSlugs = await this.organizations.listTakenSlugs(tx, partnerId, candidates);
-    return { organizations, takenSlugs, remainingCap };
   }
 
   /** Returns the organization that has an external link, or null. */

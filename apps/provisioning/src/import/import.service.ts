@@ -10,11 +10,12 @@ import { organizationsLock, PartnersRepository } from '../partners/partners.repo
 import type { ImportPreviewDto, ImportResultDto } from './dto/import-results.dto.js';
 import type { CommitImportDto, PreviewImportDto } from './dto/import-rows.dto.js';
 import { decideImport, type ImportMode } from './import-decision.policy.js';
-import { planImport, type PlannedGroup } from './import-plan.policy.js';
+import { planImport, proposeSlugs, type PlannedGroup } from './import-plan.policy.js';
 import { parseImportRows, type ImportRow } from './import-rows.js';
 import { ImportWriterService } from './import-writer.service.js';
 import { type ImportLists, toImportResult, toPreviewedRows } from './import.mapper.js';
-import { ImportRepository, type ImportTarget } from './import.repository.js';
+import { ImportRepository, type ImportTarget, type RowsWithSlugs } from './import.repository.js';
+import { toNameSlugs } from './name-slugs.js';
 import { acceptRows } from './row-reader.js';
 import { timeOrderedId } from './time-ordered-id.js';
 
@@ -72,8 +73,11 @@ export class ImportService {
     const partner = await this.getPartner(request.partnerId);
     return this.withinLimit(caller, partner.partnerId, async () => {
       const { rows, warnings } = await acceptRows(parseImportRows(request.rows));
-      const state = await this.tenants.transaction(caller, (tx) => this.loadState(tx, partner, request, rows));
-      return { rows: toPreviewedRows(request.rows, await planImport(rows, state)), warnings };
+      const given = { rows, slugs: await toNameSlugs(rows) };
+      const state = await this.tenants.transaction(caller, (tx) => this.loadState(tx, partner, request, given));
+      const groups = await planImport(rows, state.organizations);
+      await proposeSlugs(groups, state.slugs);
+      return { rows: toPreviewedRows(request.rows, groups), warnings };
     });
   }
 
@@ -89,25 +93,30 @@ export class ImportService {
   }
 
   /**
-   * Returns the plan of rows that were read; writes nothing. For rows of files, which are planned in chunks.
+   * Returns the plan of rows that were read, without proposals for slugs; writes nothing. For rows of files, which are
+   * planned in chunks.
    * @throws PartnerAccessDenied
    */
   async planRows(caller: Caller, target: ImportTarget, rows: readonly ImportRow[]): Promise<PlannedGroup[]> {
-    const partner = await this.getPartner(target.partnerId);
-    const state = await this.tenants.transaction(caller, (tx) => this.loadState(tx, partner, target, rows));
-    return planImport(rows, state);
+    const { partnerId } = await this.getPartner(target.partnerId);
+    const { connectionId } = target;
+    const organizations = await this.tenants.transaction(caller, (tx) =>
+      this.repository.listMatching(tx, { partnerId, connectionId }, rows),
+    );
+    return planImport(rows, organizations);
   }
 
   /** Plans and writes rows in a transaction that has the lock of the partner, and records the changes in the journal of a run. */
   async writeRows(
     tx: TenantTransaction,
     { caller, partner, connectionId, runId }: WriteScope,
-    rows: readonly ImportRow[],
+    given: RowsWithSlugs,
     mode: ImportMode,
   ): Promise<ImportLists> {
     const { partnerId } = partner;
-    const state = await this.loadState(tx, partner, { partnerId, connectionId }, rows);
-    const decided = await decideImport(await planImport(rows, state), state, mode, timeOrderedId);
+    const state = await this.loadState(tx, partner, { partnerId, connectionId }, given);
+    const groups = await planImport(given.rows, state.organizations);
+    const decided = await decideImport(groups, state, mode, timeOrderedId);
     return toImportResult(await this.writer.apply(tx, { caller, partnerId, connectionId, runId }, decided));
   }
 
@@ -115,11 +124,12 @@ export class ImportService {
     const { partnerId, connectionId, mode, onWritten } = request;
     const source = request.source ?? (connectionId === null ? 'rows' : 'psa');
     const { rows, warnings } = await acceptRows(parseImportRows(request.rows));
+    const given = { rows, slugs: await toNameSlugs(rows) };
     const run = async (tx: TenantTransaction): Promise<ImportResultDto> => {
       const run = { partnerId, kind: 'organizations', source, connectionId, mode, total: rows.length } as const;
       const journal = await this.journal.begin(tx, caller, run);
       const { runId } = journal;
-      const lists = await this.writeRows(tx, { caller, partner, connectionId, runId }, rows, mode);
+      const lists = await this.writeRows(tx, { caller, partner, connectionId, runId }, given, mode);
       await this.journal.finish(tx, journal, lists);
       const result = { ...lists, warnings, runId };
       await onWritten?.(tx, result);
@@ -152,9 +162,9 @@ export class ImportService {
     tx: TenantTransaction,
     { partnerId, maxOrganizations: cap }: DirectoryPartner,
     { connectionId }: ImportTarget,
-    rows: readonly ImportRow[],
+    given: RowsWithSlugs,
   ) {
     const remaining = cap === null ? null : Math.max(0, cap - (await this.counters.countOrganizations(tx, partnerId)));
-    return this.repository.loadState(tx, { partnerId, connectionId }, rows, remaining);
+    return this.repository.loadState(tx, { partnerId, connectionId }, given, remaining);
   }
 }

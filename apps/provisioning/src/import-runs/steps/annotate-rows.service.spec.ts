@@ -55,7 +55,7 @@ describe('AnnotateRowsService', () => {
       runs,
       rows,
       fileRows,
-      new RunChunksService(tenants, rows, fileRows),
+      new RunChunksService(tenants, rows),
       { planRows: plan(() => groups) } as unknown as ImportService,
       { planRows: plan(() => contacts) } as unknown as ContactImportService,
     );

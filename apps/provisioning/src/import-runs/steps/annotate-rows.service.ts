@@ -29,7 +29,7 @@ export class AnnotateRowsService {
   async runChunk(caller: UserCaller, run: LeasedRun): Promise<boolean> {
     if (run.progress.position === undefined) return this.reposition(caller, run);
     const scope = { runId: run.id, partnerId: run.partnerId };
-    const { stored, read, last } = await this.chunks.readNext(caller, run, (rows) => rows);
+    const { stored, read, last } = await this.chunks.readNext(caller, run, (rows) => this.fileRows.read(run, rows));
     const annotated = last === null ? [] : await this.annotate(caller, run, read);
     await this.tenants.transaction(caller, async (tx) => {
       await this.rows.annotate(tx, scope, annotated);

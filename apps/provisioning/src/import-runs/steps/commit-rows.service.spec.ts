@@ -4,6 +4,7 @@ import type { TenantDatabase } from '@rmm/persistence';
 import { NO_STORED_ORGANIZATIONS } from '../../../test/no-stored-organizations.js';
 import { contactsLock } from '../../contacts/contacts.service.js';
 import type { ContactImportService } from '../../contacts/import/contact-import.service.js';
+import type { RowsWithSlugs } from '../../import/import.repository.js';
 import type { ImportService } from '../../import/import.service.js';
 import { organizationsLock } from '../../partners/partners.repository.js';
 import { FileRowsService } from '../file-rows.service.js';
@@ -48,7 +49,10 @@ describe('CommitRowsService', () => {
     };
     const organizations = {
       getPartner: () => Promise.resolve({ partnerId: PARTNER_ID }),
-      writeRows: (tx: unknown, scope: unknown, given: typeof written) => writeRows(tx, scope, null, given),
+      writeRows: (tx: unknown, scope: unknown, given: RowsWithSlugs) => {
+        expect([...given.slugs.keys()]).toEqual(given.rows.map((row) => row.organization));
+        return writeRows(tx, scope, null, [...given.rows]);
+      },
     } as unknown as ImportService;
     const audit = {
       record: (_: unknown, __: unknown, action: string, ___: unknown, details: object) =>
@@ -59,7 +63,8 @@ describe('CommitRowsService', () => {
       tenants,
       runs,
       rows,
-      new RunChunksService(tenants, rows, new FileRowsService(NO_STORED_ORGANIZATIONS)),
+      new FileRowsService(NO_STORED_ORGANIZATIONS),
+      new RunChunksService(tenants, rows),
       organizations,
       contacts,
       audit,

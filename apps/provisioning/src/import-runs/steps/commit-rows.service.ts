@@ -5,7 +5,9 @@ import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { contactsLock } from '../../contacts/contacts.service.js';
 import { ContactImportService } from '../../contacts/import/contact-import.service.js';
 import { ImportService } from '../../import/import.service.js';
+import { toNameSlugs } from '../../import/name-slugs.js';
 import { organizationsLock } from '../../partners/partners.repository.js';
+import { FileRowsService } from '../file-rows.service.js';
 import { ImportRunRowsRepository, type RowOutcome, type StagedRow } from '../import-run-rows.repository.js';
 import type { CommitOptions, CommittedRowOptions } from '../import-run.entity.js';
 import { ImportRunsRepository, type LeasedRun } from '../import-runs.repository.js';
@@ -29,6 +31,7 @@ export class CommitRowsService {
     private readonly tenants: TenantDatabase,
     private readonly runs: ImportRunsRepository,
     private readonly rows: ImportRunRowsRepository,
+    private readonly fileRows: FileRowsService,
     private readonly chunks: RunChunksService,
     private readonly organizations: ImportService,
     private readonly contacts: ContactImportService,
@@ -40,7 +43,7 @@ export class CommitRowsService {
     const { kind, partnerId } = run;
     const lock = kind === 'contacts' ? contactsLock(partnerId) : organizationsLock(partnerId);
     const partner = await this.organizations.getPartner(partnerId);
-    const { stored, read, last } = await this.chunks.readNext(caller, run, (rows) => pinRows(run.options, kind, rows));
+    const { stored, read, last } = await this.chunks.readNext(caller, run, (rows) => this.readRows(run, rows));
     return this.tenants.lockedTransaction(caller, lock, async (tx) => {
       if (last === null) return this.finish(tx, caller, run);
       const scope = { runId: run.id, partnerId };
@@ -48,12 +51,7 @@ export class CommitRowsService {
       const lists: WrittenLists =
         read.kind === 'contacts'
           ? await this.contacts.writeRows(tx, caller, scope, read.rows, mode)
-          : await this.organizations.writeRows(
-              tx,
-              { caller, partner, connectionId: null, runId: run.id },
-              read.rows,
-              mode,
-            );
+          : await this.organizations.writeRows(tx, { caller, partner, connectionId: null, runId: run.id }, read, mode);
       const { imported, updated, skipped } = lists;
       const counts = { imported: imported.length, updated: updated.length, skipped: skipped.length };
       const failed = stored.length - counts.imported - counts.updated - counts.skipped;
@@ -63,6 +61,12 @@ export class CommitRowsService {
       ]);
       return true;
     });
+  }
+
+  /** Reads rows with their pins and the slugs of their names. */
+  private async readRows(run: LeasedRun, stored: readonly StagedRow[]) {
+    const read = await this.fileRows.read(run, pinRows(run.options, run.kind, stored));
+    return read.kind === 'contacts' ? read : { ...read, slugs: await toNameSlugs(read.rows) };
   }
 
   private async finish(tx: TenantTransaction, caller: UserCaller, run: LeasedRun): Promise<boolean> {
