@@ -18,7 +18,7 @@ const BATCH = 250;
 const BATCH_LENGTH = 96 * 1024;
 
 /** Statements of one call that are sent ahead: messages are built and encoded while the database writes these. */
-const IN_FLIGHT = 4;
+const IN_FLIGHT = 16;
 
 type OutgoingMessages = Iterable<OutgoingMessage> | AsyncIterable<OutgoingMessage>;
 
