@@ -52,7 +52,7 @@ const SECOND_HALF = [...foldersOf('apps'), 'libs', 'packages', 'tools', 'bench',
 
 /**
  * Lints everything in two processes, which is faster than a process per project (`nx run-many -t lint`) or one per core
- * that share the files of a project (`eslint --concurrency`), and checks the words. The module boundary rule reads the
+ * that share the files of a project (`eslint --concurrency`), and checks the words meanwhile. The module boundary rule reads the
  * project graph that nx stores, so nx updates it first.
  * @see docs/CONTRIBUTING.md#words
  */
@@ -61,8 +61,8 @@ const lint = toolPart(
   [
     ['eslint', ...FIRST_HALF],
     ['eslint', ...SECOND_HALF.filter((folder) => !FIRST_HALF.includes(folder))],
+    ['cspell', 'lint', '--no-progress', '--no-summary', '--gitignore', ...CSPELL_CACHE, '.'],
   ],
-  [['cspell', 'lint', '--no-progress', '--no-summary', '--gitignore', ...CSPELL_CACHE, '.']],
 );
 
 /** Runs the specs of the apps and libs; all spec files share one PostgreSQL server. With options of Jest each file has its own modules. */
