@@ -52,12 +52,14 @@ class OrganizationRowReader extends RowReader {
   }
 
   address(): SiteAddress | null {
-    const value = this.row['address'];
+    const value = this.row['address'] ?? null;
+    if (value === null) return null;
     if (typeof value === 'string') return toSiteAddress({ line1: this.line(value, 'address', 255) });
     return toSiteAddress(this.details('address', ADDRESS_LIMITS));
   }
 
   contact(): SiteContact | null {
+    if ((this.row['contact'] ?? null) === null) return null;
     const contact = toSiteContact(this.details('contact', CONTACT_LIMITS));
     if (contact?.email && !isEmail(contact.email)) this.refuse('contact.email', 'must be an e-mail address');
     return contact && { ...contact, email: contact.email?.toLowerCase() ?? null };

@@ -4,8 +4,8 @@ import { TenantDatabase } from '@rmm/persistence';
 import { ContactImportService } from '../../contacts/import/contact-import.service.js';
 import { ALREADY_LINKED } from '../../import/import-decision.policy.js';
 import { ImportService } from '../../import/import.service.js';
-import { FileRowsService, type ReadRows } from '../file-rows.service.js';
-import { ImportRunRowsRepository, type AnnotatedRow } from '../import-run-rows.repository.js';
+import { FileRowsService } from '../file-rows.service.js';
+import { ImportRunRowsRepository, type AnnotatedRow, type StagedRow } from '../import-run-rows.repository.js';
 import { ImportRunsRepository, type LeasedRun } from '../import-runs.repository.js';
 import { RowPositions } from '../row-positions.js';
 import { RunChunksService } from '../run-chunks.service.js';
@@ -29,11 +29,10 @@ export class AnnotateRowsService {
   async runChunk(caller: UserCaller, run: LeasedRun): Promise<boolean> {
     if (run.progress.position === undefined) return this.reposition(caller, run);
     const scope = { runId: run.id, partnerId: run.partnerId };
-    const { stored, read, last } = await this.chunks.readNext(caller, run, (rows) => this.fileRows.read(run, rows));
-    const annotated = last === null ? [] : await this.annotate(caller, run, read);
+    const { stored, read, last } = await this.chunks.readNext(caller, run, (rows) => this.annotate(caller, run, rows));
     await this.tenants.transaction(caller, async (tx) => {
-      await this.rows.annotate(tx, scope, annotated);
-      const annotations = addCounts(run.annotations, annotated);
+      await this.rows.annotate(tx, scope, read);
+      const annotations = addCounts(run.annotations, read);
       if (last !== null) {
         await this.runs.advance(tx, run, { done: stored.length, annotations, progress: { position: last } });
       } else await this.runs.advance(tx, run, { state: 'ready', progress: {} });
@@ -65,8 +64,10 @@ export class AnnotateRowsService {
     return true;
   }
 
-  private async annotate(caller: UserCaller, run: LeasedRun, read: ReadRows): Promise<AnnotatedRow[]> {
+  private async annotate(caller: UserCaller, run: LeasedRun, stored: readonly StagedRow[]): Promise<AnnotatedRow[]> {
+    if (stored.length === 0) return [];
     const { partnerId, connectionId } = run;
+    const read = await this.fileRows.read(run, stored);
     if (read.kind === 'contacts') {
       const planned = await this.contacts.planRows(caller, partnerId, read.rows);
       return planned.map(({ row, annotation, organization, match, isMatchNew, refusal, warning }) => ({

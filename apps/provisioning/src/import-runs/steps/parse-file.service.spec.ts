@@ -1,4 +1,5 @@
 import ExcelJS from 'exceljs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { UserCaller } from '@rmm/access';
 import type { TenantDatabase } from '@rmm/persistence';
 import { NO_STORED_ORGANIZATIONS } from '../../../test/no-stored-organizations.js';
@@ -84,6 +85,23 @@ describe('ParseFileService', () => {
     for (let n = 0; n < rows; n += 1) sheet.addRow(Array.from({ length: columns }, () => 'x'.repeat(10_000)));
     return Buffer.from(await workbook.xlsx.writeBuffer());
   }
+
+  it('stores batches in the order of the file, however long the look-ups of each take', async () => {
+    let calls = 0;
+    const concurrent: number[] = [];
+    let running = 0;
+    const assign = async (_: unknown, __: unknown, rows: readonly { index: number }[]) => {
+      concurrent.push((running += 1));
+      if ((calls += 1) === 1) await sleep(50);
+      running -= 1;
+      return rows.map(({ index }) => ({ index, position: index, annotation: null, reason: null }));
+    };
+    const names = Array.from({ length: 3_500 }, (_, n) => `C${n}\n`).join('');
+    expect(await parse(`organization\n${names}`, {}, { readStates: assign } as unknown as FileRowsService)).toBe(true);
+    expect(stored.map(({ index }) => index)).toEqual(Array.from({ length: 3_500 }, (_, n) => n));
+    expect(concurrent).toEqual([1, 1, 1, 1]);
+    expect(advances.at(-1)).toMatchObject({ state: 'annotating', total: 3_500 });
+  });
 
   it('ends a batch at two million characters', async () => {
     const row = Array.from({ length: 90 }, () => 'x'.repeat(10_000)).join(',');

@@ -66,11 +66,17 @@ export class ParseFileService {
     let batch: StorableRow[] = [];
     let charactersBefore = 0;
     let inserted: Promise<void> = Promise.resolve();
-    const store = async (columns: FileColumns) => {
-      const rows = await this.readBatch(caller, { ...run, ...columns }, batch, counts, positions);
+    let stored: Promise<void> = Promise.resolve();
+    const store = async (columns: FileColumns, rowsOfBatch: readonly StorableRow[]) => {
+      const rows = await this.readBatch(caller, { ...run, ...columns }, rowsOfBatch, counts, positions);
       await inserted;
       inserted = this.insert(caller, run, rows, counts.total);
       inserted.catch(() => undefined); // the next batch, or the end, awaits it
+    };
+    const startStoring = async (columns: FileColumns) => {
+      await stored;
+      stored = store(columns, batch);
+      stored.catch(() => undefined); // likewise
       [batch, charactersBefore] = [[], counts.characters];
     };
     for await (const row of await this.open(caller, run)) {
@@ -80,9 +86,10 @@ export class ParseFileService {
       }
       batch.push(countRow(counts, toStorableRow(row)));
       const isFull = batch.length === ROWS_PER_BATCH || counts.characters - charactersBefore >= CHARACTERS_PER_BATCH;
-      if (isFull) await store(header);
+      if (isFull) await startStoring(header);
     }
-    if (header !== null) await store(header);
+    if (header !== null) await startStoring(header);
+    await stored;
     await inserted;
     if (header === null || counts.total === 0) throw new ImportRunFailed('import_file_empty', 'The file has no rows');
     return this.finish(caller, run, header, counts);
