@@ -1,4 +1,4 @@
-import type { Logger } from '@rmm/service-kit';
+import { currentContext, runInContext, type Logger } from '@rmm/service-kit';
 import type { DispatcherMetrics } from '../dispatcher.metrics.js';
 import type { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
 import { partitionOf } from '../replicas/partition-of.js';
@@ -13,6 +13,8 @@ describe('RetrySchedulerService', () => {
   let table: Map<string, { id: string; dueMs: number }[]>;
   let reads: WantedRows[][];
   let queued: string[];
+  /** Ids of the requests in whose context deliveries were queued. */
+  let requestIds: (string | undefined)[];
   let room: number;
   let bytes: number;
   /** Bytes of each delivery. */
@@ -29,6 +31,7 @@ describe('RetrySchedulerService', () => {
     table = new Map();
     reads = [];
     queued = [];
+    requestIds = [];
     room = 10;
     bytes = 1_000;
     size = 0;
@@ -66,6 +69,7 @@ describe('RetrySchedulerService', () => {
       pause: (webhookId) => paused.push(webhookId),
       add: ({ id }) => {
         queued.push(id);
+        requestIds.push(currentContext()?.requestId);
         return true;
       },
     };
@@ -102,6 +106,13 @@ describe('RetrySchedulerService', () => {
     const count = reads.length;
     await pass(1_000);
     expect([reads.length, scheduler.hasDue('w')]).toEqual([count, false]);
+  });
+
+  it('sends in no context of the request that stored a delivery, which the deliveries of others would get too', async () => {
+    put('w', 'a');
+    runInContext({ requestId: 'r-1' }, () => scheduler.notifyDue({ id: 'w', partnerId: 'p', orgId: 'o' }));
+    await pass(100);
+    expect([queued, requestIds]).toEqual([['a'], [undefined]]);
   });
 
   it('waits for the next due time after a read', async () => {

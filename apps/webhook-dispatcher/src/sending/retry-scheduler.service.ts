@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { AsyncResource } from 'node:async_hooks';
 import { Logger } from '@rmm/service-kit';
 import { DispatcherMetrics } from '../dispatcher.metrics.js';
 import { PartitionLeaseManagerService } from '../replicas/partition-lease-manager.service.js';
@@ -57,6 +58,15 @@ export class RetrySchedulerService {
   private acquired = new Set<number>();
   private searched: ReadonlySet<number> = new Set();
   private isStopped = false;
+  /** Runs in the context in which this service is created: a request that calls it is of one tenant, and ends before. */
+  private readonly run = AsyncResource.bind((): void => {
+    if (this.running || this.isStopped) return;
+    this.running = this.readAll()
+      .catch((err: unknown) => this.logger.warn({ err }, 'Reading due deliveries failed; it is repeated in a second'))
+      .finally(() => {
+        this.running = undefined;
+      });
+  });
 
   constructor(
     private readonly repository: OpenDeliveriesRepository,
@@ -158,15 +168,6 @@ export class RetrySchedulerService {
   private isUnsearched(partition: number): boolean {
     if (this.acquired.size === 0 && this.searched.size === 0) return false;
     return this.acquired.has(partition) || this.searched.has(partition);
-  }
-
-  private run(): void {
-    if (this.running || this.isStopped) return;
-    this.running = this.readAll()
-      .catch((err: unknown) => this.logger.warn({ err }, 'Reading due deliveries failed; it is repeated in a second'))
-      .finally(() => {
-        this.running = undefined;
-      });
   }
 
   private async readAll(): Promise<void> {
