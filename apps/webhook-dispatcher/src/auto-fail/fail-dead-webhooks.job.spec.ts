@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import type { MailSendRequest } from '@rmm/contracts';
+import { runInContext } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -8,6 +9,7 @@ import {
   type Organization,
 } from '../../test/dispatcher-test-cluster.js';
 import { FakeReceiver } from '../../test/fake-receiver.js';
+import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import { WebhooksService } from '../webhooks/webhooks.service.js';
 import { FailDeadWebhooksJob } from './fail-dead-webhooks.job.js';
 
@@ -178,6 +180,24 @@ describe('failing webhooks by themselves', () => {
     await app.get(WebhooksService).update(organizationCaller(organization), gone.id, { status: 'active' });
     await app.get(FailDeadWebhooksJob).run();
     expect(await status(gone.id)).toBe('active');
+  });
+
+  it('records it without the origin of the request that had the delivery sent', async () => {
+    receiver.respond = (response) => response.writeHead(410).end();
+    const gone = await createWebhook(app, organization, receiver.url);
+    await oneRetry(gone.id);
+    const origin = { requestId: 'r-1', ipAddress: '192.0.2.1', userAgent: 'curl' };
+    await runInContext({ ...origin }, () =>
+      app.get(DeliveriesService).test(organizationCaller(organization), gone.id, { payload: {} }),
+    );
+    await eventually(async () => expect(await status(gone.id)).toBe('failed'));
+    const entries = await eventually(async () => {
+      const rows = await cluster.findAuditEntries(gone.id);
+      expect(rows.at(-1)?.data.action).toBe('webhook.auto_failed');
+      return rows.map(({ data }) => data);
+    });
+    expect(entries.find(({ action }) => action === 'webhook.test')).toMatchObject(origin);
+    expect(entries.at(-1)).toMatchObject({ requestId: null, ipAddress: null, userAgent: null });
   });
 
   const isMailDue = async (webhookId: string) => {

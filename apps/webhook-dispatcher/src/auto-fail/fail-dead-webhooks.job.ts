@@ -1,4 +1,5 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { AsyncResource } from 'node:async_hooks';
 import { IDENTITY_MAIL_SEND } from '@rmm/contracts';
 import { type AuditedCaller, AuditTrail, Outbox, RpcClient } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
@@ -24,6 +25,21 @@ export class FailDeadWebhooksJob implements OnModuleDestroy {
   private scheduled: Promise<void> = Promise.resolve();
   private isScheduled = false;
 
+  /**
+   * Schedules a run before the next interval, since a delivery ended with a 410. It runs in no context of the event or
+   * request that the delivery is of: the audit entries of all webhooks that fail would name its origin.
+   */
+  readonly scheduleCheck = AsyncResource.bind((): void => {
+    if (this.isScheduled) return;
+    this.isScheduled = true;
+    this.scheduled = this.scheduled.then(() => {
+      this.isScheduled = false;
+      return this.run().catch((err: unknown) =>
+        this.logger.warn({ err, job: JOB.name }, 'job failed; it is tried again at its next interval'),
+      );
+    });
+  });
+
   constructor(
     private readonly repository: AutoFailRepository,
     private readonly worker: WorkerDatabase,
@@ -48,18 +64,6 @@ export class FailDeadWebhooksJob implements OnModuleDestroy {
     if (due.length === 0) return;
     // Without Redis this replica sends them itself: identity sends each once.
     if (!(await this.jobs.add('auto-fail-mails', 'due'))) await this.sendMails();
-  }
-
-  /** Schedules a run before the next interval, since a delivery ended with a 410. */
-  scheduleCheck(): void {
-    if (this.isScheduled) return;
-    this.isScheduled = true;
-    this.scheduled = this.scheduled.then(() => {
-      this.isScheduled = false;
-      return this.run().catch((err: unknown) =>
-        this.logger.warn({ err, job: JOB.name }, 'job failed; it is tried again at its next interval'),
-      );
-    });
   }
 
   private async failWebhooks(): Promise<void> {
