@@ -4,6 +4,7 @@ export * from '@rmm/openapi';
 export * from './context/request-context.js';
 export * from './context/request-deadline.errors.js';
 export * from './context/request-deadline.js';
+export * from './context/without-deadline.js';
 export * from './health/health-registry.service.js';
 export { JobScheduler } from './jobs/job-scheduler.service.js';
 export { Job, type JobOptions } from './jobs/job.decorator.js';

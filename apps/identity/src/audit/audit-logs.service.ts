@@ -11,7 +11,7 @@ import { AuditTrail } from '@rmm/messaging';
 import { hasPermission } from '@rmm/permissions';
 import type { KeysetRows } from '@rmm/persistence';
 import { RateLimits } from '@rmm/rate-limits';
-import { Clock } from '@rmm/service-kit';
+import { Clock, withoutDeadline } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { AuditEntriesRepository } from './audit-entries.repository.js';
 import { AUDIT_FILES, type AuditFile } from './audit-file.js';
@@ -61,7 +61,8 @@ export class AuditLogsService {
     const pages = this.pages(caller, filters);
     const first = await pages.next();
     const file = AUDIT_FILES[format];
-    const text = Readable.from(formatPages(file, first.done ? [] : first.value, pages), { highWaterMark: 1 });
+    const rest = withoutDeadline(pages);
+    const text = Readable.from(formatPages(file, first.done ? [] : first.value, rest), { highWaterMark: 1 });
     return new StreamableFile(text, {
       type: file.mediaType,
       disposition: `attachment; filename="audit-log-${formatFileTime(this.clock.nowMs())}.${format}"`,

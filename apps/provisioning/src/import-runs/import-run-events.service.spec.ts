@@ -1,5 +1,6 @@
+import { text } from 'node:stream/consumers';
 import { AccessSnapshots, type UserCaller } from '@rmm/access';
-import { Clock, NotFoundError } from '@rmm/service-kit';
+import { Clock, currentContext, NotFoundError, RequestDeadline, runInContext } from '@rmm/service-kit';
 import { ImportRunEventsService } from './import-run-events.service.js';
 import type { ImportRun } from './import-run.entity.js';
 import type { ImportRunsRepository } from './import-runs.repository.js';
@@ -31,9 +32,8 @@ describe('ImportRunEventsService', () => {
     const runs = { get } as unknown as ImportRunsRepository;
     const snapshots = { get: () => Promise.resolve(entry) } as unknown as AccessSnapshots;
     const file = await new ImportRunEventsService(runs, snapshots, new Clock()).stream(caller, 'r');
-    let text = '';
-    for await (const part of file.getStream()) text += String(part);
-    return { text, callers, states: [...text.matchAll(/"state":"(\w+)"/g)].map(([, state]) => state) };
+    const sent = await text(file.getStream());
+    return { text: sent, callers, states: [...sent.matchAll(/"state":"(\w+)"/g)].map(([, state]) => state) };
   }
 
   it('sends the run as a named event and ends when no step runs', async () => {
@@ -46,6 +46,22 @@ describe('ImportRunEventsService', () => {
     const same = runOf('committing');
     const { states } = await eventsOf([same, same, same, runOf('completed', 2)]);
     expect(states).toEqual(['committing', 'completed']);
+  });
+
+  it('goes on beyond the time limit of the request, of which an RPC would get the rest', async () => {
+    const deadlines: unknown[] = [];
+    const runs = { get: () => Promise.resolve(runOf(deadlines.length < 2 ? 'parsing' : 'ready')) };
+    const snapshots = { get: () => Promise.resolve((deadlines.push(currentContext()?.deadline), access())) };
+    const service = new ImportRunEventsService(
+      runs as unknown as ImportRunsRepository,
+      snapshots as unknown as AccessSnapshots,
+      new Clock(),
+    );
+    await runInContext({ requestId: 'r-1', deadline: new RequestDeadline(1) }, async () => {
+      const file = await service.stream(user, 'r');
+      expect(await text(file.getStream())).toContain('"state":"ready"');
+    });
+    expect(deadlines).toEqual([undefined, undefined]);
   });
 
   it('responds with not found before the stream starts', async () => {

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AccessSnapshots, type Caller } from '@rmm/access';
 import { hasPermission } from '@rmm/permissions';
-import { Clock, NotFoundError } from '@rmm/service-kit';
+import { Clock, NotFoundError, withoutDeadline } from '@rmm/service-kit';
 import type { ImportRun } from './import-run.entity.js';
 import { isActive, toImportRunDto } from './import-run.mapper.js';
 import { ImportRunsRepository } from './import-runs.repository.js';
@@ -24,7 +24,7 @@ export class ImportRunEventsService {
   /** Sends the run at once and after each change; ends when no step of it runs or access to it is lost. @throws NotFoundError */
   async stream(caller: Caller, id: string): Promise<StreamableFile> {
     await this.runs.get(caller, id);
-    return new StreamableFile(Readable.from(this.events(caller, id), { highWaterMark: 1 }), {
+    return new StreamableFile(Readable.from(withoutDeadline(this.events(caller, id)), { highWaterMark: 1 }), {
       type: 'text/event-stream; charset=utf-8',
     });
   }

@@ -19,7 +19,7 @@ import {
 } from '@rmm/contracts';
 import { AuditTrail, RpcClient } from '@rmm/messaging';
 import { hasPermission, type Permission } from '@rmm/permissions';
-import { Clock, currentContext, runInContext } from '@rmm/service-kit';
+import { Clock, withoutDeadline } from '@rmm/service-kit';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import {
   OrganizationExportRepository,
@@ -140,16 +140,10 @@ export class OrganizationExportService {
 
 const toLine = (resource: string, data: object): string => `${JSON.stringify({ resource, data })}\n`;
 
-/**
- * Yields the rest beyond the time limit of the request: it is one for the start of the response, and an RPC would get what
- * is left of it.
- */
-async function* startingWith(first: string, rest: AsyncGenerator<string>) {
-  const context = currentContext();
-  const next = () => (context ? runInContext({ ...context, deadline: undefined }, () => rest.next()) : rest.next());
+async function* startingWith(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
   try {
     yield first;
-    for (let page = await next(); !page.done; page = await next()) yield page.value;
+    yield* withoutDeadline(rest);
   } finally {
     await rest.return(undefined);
   }
