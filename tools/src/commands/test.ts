@@ -52,8 +52,8 @@ const SECOND_HALF = [...foldersOf('apps'), 'libs', 'packages', 'tools', 'bench',
 
 /**
  * Lints everything in two processes, which is faster than a process per project (`nx run-many -t lint`) or one per core
- * that share the files of a project (`eslint --concurrency`), and checks the words meanwhile. The module boundary rule reads the
- * project graph that nx stores, so nx updates it first.
+ * that share the files of a project (`eslint --concurrency`), and checks the words meanwhile. The module boundary rule
+ * reads the project graph that nx stores, so nx updates it first.
  * @see docs/CONTRIBUTING.md#words
  */
 const lint = toolPart(

@@ -5,7 +5,7 @@ import { ImportRunWorkerService } from './import-run-worker.service.js';
 /** The jobs of a process, which work on one run each at the same time. */
 export const IMPORT_RUN_JOBS = ['process-import-runs', 'process-more-import-runs'] as const;
 
-/** A run whose replica died, or which another replica has taken a request for, waits at most this long. */
+/** A run that another replica took a request for is seen after this time at the latest. */
 const EVERY_MS = 500;
 
 /** Works on the import runs that wait. The rows of the table are the queue: losing Redis loses nothing. */

@@ -140,6 +140,7 @@ export class OrganizationExportService {
 
 const toLine = (resource: string, data: object): string => `${JSON.stringify({ resource, data })}\n`;
 
+/** Yields what was read before the response starts, then the rest. */
 async function* startingWith(first: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
   try {
     yield first;
