@@ -1,4 +1,4 @@
-export { resample } from './sampling.js';
+export * from './server-span.js';
 export * from './spans.js';
 export * from './traceparent.js';
 export * from './tracing.config.js';

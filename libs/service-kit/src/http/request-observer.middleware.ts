@@ -1,16 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Response } from 'express';
 import type { FleetConfig } from '@rmm/config';
-import {
-  isSampled,
-  resample,
-  type Span,
-  SpanKind,
-  SpanStatusCode,
-  startSpan,
-  traceIdOf,
-  traceparentOf,
-} from '@rmm/tracing';
+import { endServerSpan, isSampled, startServerSpan, traceIdOf, traceparentOf } from '@rmm/tracing';
 import { Logger } from '../logging/logger.service.js';
 import { MetricsRegistry } from '../metrics/metrics-registry.service.js';
 import { FLEET_CONFIG } from '../tokens.js';
@@ -69,7 +60,9 @@ export class RequestObserver {
     const { socket } = request; // the response loses its own when it is complete
     const writtenBefore = socket.bytesWritten;
     this.inFlight.inc();
-    request.span = this.startSpan(request);
+    const { method = '', headers, requestId } = request;
+    const parent = typeof headers.traceparent === 'string' ? headers.traceparent : undefined;
+    request.span = startServerSpan(method, parent, requestId);
     request.traceparent = traceparentOf(request.span);
     response.on('close', () => {
       this.inFlight.dec();
@@ -78,14 +71,7 @@ export class RequestObserver {
     });
   }
 
-  private startSpan({ method = '', headers, requestId }: AuthenticatedRequest): Span {
-    const parent = resample(typeof headers.traceparent === 'string' ? headers.traceparent : undefined);
-    const attributes = { 'http.request.method': method, 'rmm.request_id': requestId };
-    return startSpan(method, { kind: SpanKind.SERVER, parent, attributes });
-  }
-
-  /** Logs the route, not the path: paths and queries may carry tokens. An unknown route shows the words of
-   * its path. */
+  /** Logs the route, not the path: paths and queries may carry tokens. An unknown route shows the words of its path. */
   private record(request: AuthenticatedRequest, response: KitResponse, measured: Measured): void {
     const { method = '', requestId, clientAddress: ip, caller, headers } = request;
     const { durationMs, responseBytes, isBulk } = measured;
@@ -103,7 +89,8 @@ export class RequestObserver {
     const exemplarLabels: object | undefined = isSampled(traceparent) ? { trace_id: traceId } : undefined;
     if (this.hasExemplars) this.durations.observe({ labels, value: durationMs / 1_000, exemplarLabels });
     else this.durations.observe(labels, durationMs / 1_000);
-    if (span) endSpan(span, request, response, { status, route });
+    const tenant = { partnerId: caller?.partnerId ?? undefined, orgId: caller?.orgId ?? undefined };
+    if (span) endServerSpan(span, { method, route, status, errorCode: response.errorCode, ...tenant });
     this.logger.access({
       requestId,
       traceId,
@@ -118,28 +105,9 @@ export class RequestObserver {
       code: response.errorCode,
       userId: caller?.userId,
       ...(caller && caller.userId === undefined && { actorType: caller.actor.type, actorId: caller.actor.id }),
-      partnerId: caller?.partnerId ?? undefined,
-      orgId: caller?.orgId ?? undefined,
+      ...tenant,
     });
   }
-}
-
-/** Names the route, not the path, which may contain tokens. */
-function endSpan(
-  span: Span,
-  { method = '', caller }: AuthenticatedRequest,
-  { errorCode }: KitResponse,
-  { status, route }: { status: number; route: string | undefined },
-): void {
-  if (span.isRecording()) {
-    if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute('http.route', route);
-    span.setAttribute('http.response.status_code', status);
-    if (errorCode !== undefined) span.setAttribute('error.type', errorCode);
-    if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
-    if (caller?.partnerId) span.setAttribute('rmm.partner_id', caller.partnerId);
-    if (caller?.orgId) span.setAttribute('rmm.org_id', caller.orgId);
-  }
-  span.end();
 }
 
 const METHODS = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
