@@ -95,12 +95,11 @@ export class AuditLogsService {
    * Returns the caller with its current access.
    * @throws InvalidAccessToken when its session or membership has ended; PermissionDenied; UnavailableError
    */
-  private async revalidate({ userId, sessionId, scope, partnerId, orgId, mfa }: UserCaller): Promise<UserCaller> {
-    const entry = await this.snapshots.get({ userId, sessionId, scope, partnerId, orgId });
-    if (!entry || entry.snapshot.userStatus !== 'active') throw new InvalidAccessToken();
-    if (entry.snapshot.sessionRevoked || !entry.snapshot.membershipExists) throw new InvalidAccessToken();
-    if (!hasPermission(entry.permissions, EXPORT_PERMISSION)) throw new PermissionDenied([EXPORT_PERMISSION]);
-    return entry.caller(mfa);
+  private async revalidate(caller: UserCaller): Promise<UserCaller> {
+    const current = await this.snapshots.findCaller(caller);
+    if (!current) throw new InvalidAccessToken();
+    if (!hasPermission(current.permissions, EXPORT_PERMISSION)) throw new PermissionDenied([EXPORT_PERMISSION]);
+    return current;
   }
 
   /** @throws OrganizationAccessDenied for an organization in the filters that the caller may not access */

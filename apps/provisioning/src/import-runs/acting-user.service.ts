@@ -48,13 +48,8 @@ export class ActingUserService {
    */
   async revalidate({ acting, kind, partnerId }: ImportRun): Promise<UserCaller> {
     const revoked = new ImportRunFailed('access_revoked', 'The user who started the import has no access any more');
-    if (acting === null) throw revoked;
-    const { mfa, ...session } = acting;
-    const entry = await this.snapshots.get(session);
-    if (!entry || entry.snapshot.userStatus !== 'active') throw revoked;
-    if (entry.snapshot.sessionRevoked || !entry.snapshot.membershipExists) throw revoked;
-    if ((await this.partners.find(partnerId))?.status !== 'active') throw revoked;
-    const caller = entry.caller(mfa);
+    const caller = acting && (await this.snapshots.findCaller(acting));
+    if (!caller || (await this.partners.find(partnerId))?.status !== 'active') throw revoked;
     try {
       assertMayImport(caller, kind);
     } catch {

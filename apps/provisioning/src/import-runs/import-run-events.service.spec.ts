@@ -1,28 +1,22 @@
 import { text } from 'node:stream/consumers';
-import { AccessSnapshots, type UserCaller } from '@rmm/access';
+import type { AccessSnapshots, UserCaller } from '@rmm/access';
+import type { Permission } from '@rmm/permissions';
 import { Clock, currentContext, NotFoundError, RequestDeadline, runInContext } from '@rmm/service-kit';
 import { ImportRunEventsService } from './import-run-events.service.js';
 import type { ImportRun } from './import-run.entity.js';
 import type { ImportRunsRepository } from './import-runs.repository.js';
 
-type Access = Awaited<ReturnType<AccessSnapshots['get']>>;
-
 describe('ImportRunEventsService', () => {
-  const user = { kind: 'user', userId: 'u', sessionId: 's', mfa: true } as UserCaller;
+  const permissions = new Set(['organizations:read']);
+  const user = { kind: 'user', userId: 'u', sessionId: 's', mfa: true, permissions } as unknown as UserCaller;
   const runOf = (state: string, done = 0) => {
     const times = { createdAt: new Date(0), updatedAt: new Date(0), stepStartedAt: null, committedAt: null };
     return { id: 'r', state, done, total: 2, ...times } as ImportRun;
   };
-  const access = (snapshot: object = {}, caller = user, permissions = ['organizations:read']) =>
-    ({
-      snapshot: { userStatus: 'active', sessionRevoked: false, membershipExists: true, ...snapshot },
-      permissions: new Set(permissions),
-      caller: () => caller,
-    }) as unknown as Access;
   const missing = new NotFoundError('Import run');
 
   /** Streams runs as they are read one after the other; the first is that of the request itself. */
-  async function eventsOf(found: (ImportRun | Error)[], entry: Access = access(), caller = user) {
+  async function eventsOf(found: (ImportRun | Error)[], current: UserCaller | null = user, caller = user) {
     const callers: unknown[] = [];
     const get = (as: unknown) => {
       callers.push(as);
@@ -30,7 +24,7 @@ describe('ImportRunEventsService', () => {
       return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
     };
     const runs = { get } as unknown as ImportRunsRepository;
-    const snapshots = { get: () => Promise.resolve(entry) } as unknown as AccessSnapshots;
+    const snapshots = { findCaller: () => Promise.resolve(current) } as unknown as AccessSnapshots;
     const file = await new ImportRunEventsService(runs, snapshots, new Clock()).stream(caller, 'r');
     const sent = await text(file.getStream());
     return { text: sent, callers, states: [...sent.matchAll(/"state":"(\w+)"/g)].map(([, state]) => state) };
@@ -51,7 +45,7 @@ describe('ImportRunEventsService', () => {
   it('goes on beyond the time limit of the request, of which an RPC would get the rest', async () => {
     const deadlines: unknown[] = [];
     const runs = { get: () => Promise.resolve(runOf(deadlines.length < 2 ? 'parsing' : 'ready')) };
-    const snapshots = { get: () => Promise.resolve((deadlines.push(currentContext()?.deadline), access())) };
+    const snapshots = { findCaller: () => Promise.resolve((deadlines.push(currentContext()?.deadline), user)) };
     const service = new ImportRunEventsService(
       runs as unknown as ImportRunsRepository,
       snapshots as unknown as AccessSnapshots,
@@ -75,23 +69,20 @@ describe('ImportRunEventsService', () => {
 
   it('reads the run with the access that the user has now', async () => {
     const restricted = { ...user, orgAccess: 'selected' } as UserCaller;
-    const { callers, states } = await eventsOf([runOf('parsing'), missing], access({}, restricted));
+    const { callers, states } = await eventsOf([runOf('parsing'), missing], restricted);
     expect(callers).toEqual([user, restricted]);
     expect(states).toEqual([]);
   });
 
-  it.each<[string, Access]>([
-    ['the session does not exist', null],
-    ['the session is revoked', access({ sessionRevoked: true })],
-    ['the user is disabled', access({ userStatus: 'disabled' })],
-    ['the membership was removed', access({ membershipExists: false })],
-    ['the permission was removed', access({}, user, ['devices:read'])],
-  ])('sends nothing when %s', async (_, entry) => {
-    expect((await eventsOf([runOf('parsing'), runOf('parsing')], entry)).text).toBe('');
+  it.each<[string, UserCaller | null]>([
+    ['the session, the user or the membership has ended', null],
+    ['the permission was removed', { ...user, permissions: new Set<Permission>(['devices:read']) }],
+  ])('sends nothing when %s', async (_, current) => {
+    expect((await eventsOf([runOf('parsing'), runOf('parsing')], current)).text).toBe('');
   });
 
   it('sends nothing to callers that are not users', async () => {
     const key = { kind: 'api_key' } as unknown as UserCaller;
-    expect((await eventsOf([runOf('parsing'), runOf('parsing')], access(), key)).text).toBe('');
+    expect((await eventsOf([runOf('parsing'), runOf('parsing')], user, key)).text).toBe('');
   });
 });

@@ -46,14 +46,10 @@ export class ImportRunEventsService {
 
   /** Reads the run with the access that the user has now; null when that shows it no longer, or when it was purged. */
   private async findVisible(caller: Caller, id: string): Promise<ImportRun | null> {
-    if (caller.kind !== 'user') return null;
-    const { userId, sessionId, scope, partnerId, orgId, mfa } = caller;
-    const entry = await this.snapshots.get({ userId, sessionId, scope, partnerId, orgId });
-    if (!entry || entry.snapshot.userStatus !== 'active') return null;
-    if (entry.snapshot.sessionRevoked || !entry.snapshot.membershipExists) return null;
-    if (!hasPermission(entry.permissions, 'organizations:read')) return null;
+    const current = caller.kind === 'user' ? await this.snapshots.findCaller(caller) : null;
+    if (!current || !hasPermission(current.permissions, 'organizations:read')) return null;
     try {
-      return await this.runs.get(entry.caller(mfa), id);
+      return await this.runs.get(current, id);
     } catch (error) {
       if (error instanceof NotFoundError) return null;
       throw error;

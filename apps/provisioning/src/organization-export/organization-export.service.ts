@@ -127,14 +127,13 @@ export class OrganizationExportService {
    * Returns the caller with its current access, before each page.
    * @throws InvalidAccessToken  when its session or membership has ended; PermissionDenied; UnavailableError
    */
-  private async revalidate({ userId, sessionId, scope, partnerId, orgId, mfa }: UserCaller): Promise<UserCaller> {
-    const entry = await this.snapshots.get({ userId, sessionId, scope, partnerId, orgId });
-    if (!entry || entry.snapshot.userStatus !== 'active') throw new InvalidAccessToken();
-    if (entry.snapshot.sessionRevoked || !entry.snapshot.membershipExists) throw new InvalidAccessToken();
-    const missing = EXPORT_PERMISSIONS.filter((permission) => !hasPermission(entry.permissions, permission));
+  private async revalidate(caller: UserCaller): Promise<UserCaller> {
+    const current = await this.snapshots.findCaller(caller);
+    if (!current) throw new InvalidAccessToken();
+    const missing = EXPORT_PERMISSIONS.filter((permission) => !hasPermission(current.permissions, permission));
     const [first, ...others] = missing;
     if (first) throw new PermissionDenied([first, ...others]);
-    return entry.caller(mfa);
+    return current;
   }
 }
 

@@ -16,6 +16,12 @@ export class AccessEntry {
     this.ipAllowlist = cidrs.every((cidr) => cidr !== null) ? cidrs : null;
   }
 
+  /** False once the user, the session or the membership has ended. */
+  get isActive(): boolean {
+    const { userStatus, sessionRevoked, membershipExists } = this.snapshot;
+    return userStatus === 'active' && !sessionRevoked && membershipExists;
+  }
+
   /** @param mfa  the claim of the presented token */
   caller(mfa: boolean): UserCaller {
     let caller = this.callers.get(mfa);

@@ -1,8 +1,9 @@
-import type { AccessChanged, AccessResolveRequest } from '@rmm/contracts';
+import type { AccessChanged, AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
 import { FixedClock } from '@rmm/testing-services';
 import { snapshot } from '../../test/callers.js';
 import { fakeFeeds, fakeSources } from '../../test/fakes.js';
 import { ROLE_ID } from '../../test/tokens.js';
+import type { UserCaller } from '../callers/caller.js';
 import { AccessSnapshots } from './access-snapshots.service.js';
 
 const session: AccessResolveRequest = {
@@ -15,12 +16,15 @@ const session: AccessResolveRequest = {
 
 describe('AccessSnapshots', () => {
   let reads: number;
+  let found: Partial<AccessSnapshot> | null;
   let snapshots: AccessSnapshots;
 
   beforeEach(() => {
     const clock = new FixedClock();
     reads = 0;
-    const resolve = (request: AccessResolveRequest) => Promise.resolve((reads++, snapshot(request)));
+    found = {};
+    const resolve = (request: AccessResolveRequest) =>
+      Promise.resolve((reads++, found && snapshot({ ...request, ...found })));
     snapshots = new AccessSnapshots(fakeSources({ access: { resolve } }), fakeFeeds(clock), clock);
   });
 
@@ -40,5 +44,29 @@ describe('AccessSnapshots', () => {
     snapshots.invalidate({ ...change, reason: 'spec' });
     await snapshots.get(session);
     expect(reads).toBe(expected);
+  });
+
+  it.each([true, false])('finds a caller by its session, with the claim of its token (%s)', async (mfa) => {
+    const caller = await snapshots.findCaller({ ...session, mfa });
+    expect(caller).toMatchObject({ kind: 'user', ...session, mfa });
+  });
+
+  it('asks for the session of a caller only, not with all that a caller has', async () => {
+    const caller = (await snapshots.findCaller({ ...session, mfa: true })) as UserCaller;
+    const requests: unknown[] = [];
+    const access = { resolve: (request: unknown) => Promise.resolve((requests.push(request), null)) };
+    const clock = new FixedClock();
+    await new AccessSnapshots(fakeSources({ access }), fakeFeeds(clock), clock).findCaller(caller);
+    expect(requests).toEqual([session]);
+  });
+
+  it.each<[string, Partial<AccessSnapshot> | null]>([
+    ['the session is unknown', null],
+    ['the user is disabled', { userStatus: 'disabled' }],
+    ['the session is revoked', { sessionRevoked: true }],
+    ['the membership has ended', { membershipExists: false }],
+  ])('finds no caller when %s', async (_, change) => {
+    found = change;
+    expect(await snapshots.findCaller({ ...session, mfa: true })).toBeNull();
   });
 });

@@ -3,12 +3,16 @@ import type { AccessChanged, AccessResolveRequest, AccessSnapshot } from '@rmm/c
 import { Clock } from '@rmm/service-kit';
 import { AccessSources } from '../access-sources.service.js';
 import { ReadThroughCache } from '../cache/read-through-cache.js';
+import type { UserCaller } from '../callers/caller.js';
 import { InvalidationFeeds } from '../invalidation/invalidation-feeds.service.js';
 import { AccessEntry } from './access-entry.js';
 
 /** A snapshot is read again after this time, even without an invalidation, because grace windows end by the clock. */
 export const SNAPSHOT_TTL_MS = 120_000;
 const MAX_SNAPSHOTS = 10_000;
+
+/** The session of a caller, with the claim of its token. */
+type CallerSession = AccessResolveRequest & Pick<UserCaller, 'mfa'>;
 
 /** Caches the access snapshots of recent callers (user, session, tenant) while the invalidation feed is alive. */
 @Injectable()
@@ -29,6 +33,16 @@ export class AccessSnapshots {
    */
   async get(session: AccessResolveRequest): Promise<AccessEntry | null> {
     return this.findCached(session) ?? (await this.cache.get(keyOf(session), () => this.read(session)));
+  }
+
+  /**
+   * Finds a user with its access as it is now, for work that goes on after the request was authenticated.
+   * @returns null once the user, its session or its membership has ended
+   * @throws UnavailableError  503 when the feed is silent or identity does not respond
+   */
+  async findCaller({ mfa, userId, sessionId, scope, partnerId, orgId }: CallerSession): Promise<UserCaller | null> {
+    const entry = await this.get({ userId, sessionId, scope, partnerId, orgId });
+    return entry?.isActive ? entry.caller(mfa) : null;
   }
 
   /** Returns the cached snapshot without a read. @throws UnavailableError  503 when the feed is silent */

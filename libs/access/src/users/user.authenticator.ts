@@ -116,10 +116,8 @@ export class UserAuthenticator {
 }
 
 /** Compares the token with the present state of its user, session and membership. */
-function isSessionValid({ snapshot }: AccessEntry, { aep, mep, iat }: AccessTokenClaims): boolean {
-  if (snapshot.userStatus !== 'active' || snapshot.sessionRevoked) return false;
-  if (snapshot.authEpoch !== aep || snapshot.mfaEpoch !== mep) return false;
-  if (!snapshot.membershipExists) return false;
+function isSessionValid({ isActive, snapshot }: AccessEntry, { aep, mep, iat }: AccessTokenClaims): boolean {
+  if (!isActive || snapshot.authEpoch !== aep || snapshot.mfaEpoch !== mep) return false;
   return snapshot.passwordChangedAt === null || iat >= Math.floor(snapshot.passwordChangedAt);
 }
 
