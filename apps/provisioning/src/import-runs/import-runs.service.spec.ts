@@ -92,7 +92,8 @@ describe('/imports', () => {
         }),
       },
     );
-    expect(run).toMatchObject({ state: 'ready', total: 4, annotations: { create: 1, 'link-match': 1, invalid: 2 } });
+    const annotations = { create: 1, 'link-match': 1, invalid: 2 };
+    expect(run).toMatchObject({ state: 'ready', total: 4, done: 4, annotations });
     const rows = (await client.get(`/imports/${run.id}/rows`)).body.data;
     expect(rows[1]).toMatchObject({ line: 3, annotation: 'create', cells: { Company: 'Beta; Inc' } });
     expect(rows[3].reason).toMatch(/timezone must be an IANA time zone/);

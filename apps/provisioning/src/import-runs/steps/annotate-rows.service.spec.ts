@@ -140,9 +140,10 @@ describe('AnnotateRowsService', () => {
     ]);
   });
 
-  it('is ready when no row is left', async () => {
+  it('is ready when no row is left, invalid ones included', async () => {
     stage('Acme');
-    expect(await runChunk(runOf({ progress: { position: 0 } }))).toBe(false);
-    expect(advances).toEqual([{ state: 'ready', progress: {} }]);
+    const run = runOf({ progress: { position: 0 }, annotations: { create: 1, invalid: 4 } });
+    expect(await runChunk(run)).toBe(false);
+    expect(advances).toEqual([{ state: 'ready', progress: {}, done: 4 }]);
   });
 });

@@ -35,7 +35,7 @@ export class AnnotateRowsService {
       const annotations = addCounts(run.annotations, read);
       if (last !== null) {
         await this.runs.advance(tx, run, { done: stored.length, annotations, progress: { position: last } });
-      } else await this.runs.advance(tx, run, { state: 'ready', progress: {} });
+      } else await this.runs.advance(tx, run, { state: 'ready', progress: {}, done: run.annotations['invalid'] ?? 0 });
     });
     return last !== null;
   }
