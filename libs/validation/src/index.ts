@@ -1,3 +1,4 @@
+export * from './fields/list-page.dto.js';
 export { field, fieldOf, type FieldOptions, type FieldRule } from './fields/field.decorator.js';
 export * from './fields/list-fields.decorator.js';
 export * from './fields/page.dto.js';

@@ -2,9 +2,8 @@ import { Inject, Injectable, StreamableFile } from '@nestjs/common';
 import { stringify } from 'csv-stringify';
 import { pipeline, Readable } from 'node:stream';
 import type { Caller } from '@rmm/access';
-import type { Cursors } from '@rmm/persistence';
+import { Cursors } from '@rmm/persistence';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
-import { createCursors } from '../lists/create-cursors.js';
 import type { ImportChangesDto } from './dto/import-change.dto.js';
 import type { ImportRunRowsDto, ListImportChangesDto, ListImportRowsDto } from './dto/import-run-row.dto.js';
 import { ImportChangesRepository } from './import-changes.repository.js';
@@ -27,7 +26,7 @@ export class ImportRunContentsService {
     private readonly changes: ImportChangesRepository,
     @Inject(PROVISIONING_CONFIG) config: Pick<ProvisioningConfig, 'secrets'>,
   ) {
-    this.cursors = createCursors(config, 'import run');
+    this.cursors = Cursors.derive(config.secrets.keyRing, 'import run');
   }
 
   /** Lists one page in the order of the file. @throws NotFoundError, InvalidCursor */

@@ -1,14 +1,13 @@
 import type { EntityTarget, ObjectLiteral } from 'typeorm';
 import type { Caller } from '@rmm/access';
 import {
+  Cursors,
   TenantRepository,
-  type Cursors,
   type ListSelection,
   type RepositoryOptions,
   type TenantDatabase,
 } from '@rmm/persistence';
 import type { ProvisioningConfig } from '../config.js';
-import { createCursors } from './create-cursors.js';
 import type { Direction, ListSort, OrderedPageQueryDto } from './dto/sorted-page-query.dto.js';
 import type { SortedPaginationDto } from './dto/sorted-page.dto.js';
 
@@ -60,7 +59,7 @@ export abstract class SortedListRepository<
     { list, orders = BY_NAME_OR_AGE as ListOrders<Sort>, ...options }: SortedListOptions<Sort>,
   ) {
     super(tenants, entity, notFound, options);
-    this.cursors = createCursors(config, list);
+    this.cursors = Cursors.derive(config.secrets.keyRing, list);
     this.listName = list;
     this.orders = orders;
   }

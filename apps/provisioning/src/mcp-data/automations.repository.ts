@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import type { McpAutomation, McpPage } from '@rmm/contracts';
-import { countMatching, type Cursors, TenantDatabase } from '@rmm/persistence';
+import { countMatching, Cursors, TenantDatabase } from '@rmm/persistence';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
-import { createCursors } from '../lists/create-cursors.js';
 import { LISTED_DESCRIPTION } from './mcp-data.mapper.js';
 
 const LATEST_FIRST = 'latest';
@@ -48,7 +47,7 @@ export class AutomationsRepository {
     private readonly tenants: TenantDatabase,
     @Inject(PROVISIONING_CONFIG) config: Pick<ProvisioningConfig, 'secrets'>,
   ) {
-    this.cursors = createCursors(config, 'automation');
+    this.cursors = Cursors.derive(config.secrets.keyRing, 'automation');
   }
 
   /**

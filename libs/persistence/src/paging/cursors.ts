@@ -11,6 +11,12 @@ export interface CursorBinding {
   filters: Readonly<Record<string, unknown>>;
 }
 
+/** The keys of a service, of which the active one signs. */
+interface SigningKeys {
+  keys: Readonly<Record<string, Buffer | string>>;
+  activeKid: string;
+}
+
 const SEPARATOR = '.';
 
 /** Creates and verifies cursors: opaque to clients, signed with HMAC-SHA256, bound to tenant, list, filters and sort. */
@@ -18,6 +24,15 @@ export class Cursors {
   /** @param key  32 bytes or more, the same in every replica */
   constructor(private readonly key: Buffer | string) {
     if (Buffer.byteLength(key) < 32) throw new Error('A cursor key must have 32 bytes or more');
+  }
+
+  /** Creates cursors with a key of their own, derived from the active one. @param list  names the list in the key */
+  static derive({ keys, activeKid }: SigningKeys, list: string): Cursors {
+    return new Cursors(
+      createHmac('sha256', keys[activeKid] ?? '')
+        .update(`${list} cursors`)
+        .digest(),
+    );
   }
 
   /** @param position  the sort keys of the last row, as PostgreSQL's text */

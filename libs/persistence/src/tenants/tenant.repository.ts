@@ -183,7 +183,14 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
     source: Source,
     cursors: Cursors,
     binding: CursorBinding,
-    { sort, limit, cursor, budget, ...selection }: ListSelection<E> & { limit: number; cursor?: string | null },
+    {
+      sort,
+      limit,
+      cursor,
+      budget,
+      planForValues,
+      ...selection
+    }: ListSelection<E> & { limit: number; cursor?: string | null },
   ): Promise<KeysetRows<Row>> {
     const { statement, params, executor } = this.prepare(source, selection, {});
     const { keys, direction } = this.mapping.keysetSort(sort ?? this.mapping.newestFirst, selection.shape?.sortable);
@@ -197,7 +204,7 @@ export abstract class TenantRepository<E extends ObjectLiteral> {
       limit,
       cursor,
       budget,
-      planForValues: this.isPartnerWide(source, selection.where),
+      planForValues: planForValues ?? this.isPartnerWide(source, selection.where),
     });
     return { rows: this.mapping.hydrate(page.rows), nextCursor: page.nextCursor };
   }

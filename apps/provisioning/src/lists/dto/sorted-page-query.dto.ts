@@ -1,4 +1,4 @@
-import { IsCursor, IsFlag, IsOneOf, PageQueryDto } from '@rmm/validation';
+import { ListPageQueryDto, IsFlag, IsOneOf } from '@rmm/validation';
 
 export const LIST_SORTS = ['name', 'created'] as const;
 export type ListSort = (typeof LIST_SORTS)[number];
@@ -6,18 +6,12 @@ export const DIRECTIONS = ['asc', 'desc'] as const;
 export type Direction = (typeof DIRECTIONS)[number];
 
 /** Direction and cursor of a list. Extend it with the orders and the filters of the list. */
-export class OrderedPageQueryDto extends PageQueryDto {
+export class OrderedPageQueryDto extends ListPageQueryDto {
   @IsOneOf(DIRECTIONS, {
     optional: true,
     description: 'Of `sort`; `desc` for `created` and `asc` otherwise when absent',
   })
   order?: Direction;
-
-  @IsCursor({
-    optional: true,
-    description: 'Requests the page after a cursor instead of a numbered one; empty for the first page',
-  })
-  cursor?: string;
 
   @IsFlag({ optional: true, description: 'With `cursor`: whether the response states the total' })
   includeTotal = false;

@@ -1,5 +1,6 @@
 import type { Type } from '@nestjs/common';
 import { ApiProperty } from '@nestjs/swagger';
+import { ListPaginationDto } from '@rmm/validation';
 
 export class ListOrderDto {
   @ApiProperty({ description: 'The `sort` of the request, `created` when it names none' })
@@ -9,26 +10,8 @@ export class ListOrderDto {
   dir: 'asc' | 'desc';
 }
 
-/** `page` and `total` without `cursor`, `nextCursor` and `sort` with it. */
-export class SortedPaginationDto {
-  @ApiProperty({ type: 'integer', required: false, description: 'The page, counted from 1' })
-  page?: number;
-
-  @ApiProperty({ type: 'integer', description: 'Records per page, as applied' })
-  limit: number;
-
-  @ApiProperty({ type: 'integer', required: false, description: 'With `cursor` only when `includeTotal` asks for it' })
-  total?: number;
-
-  @ApiProperty({ type: Boolean, required: false, description: 'True when there are more records than `total`, 10,000' })
-  totalCapped?: true;
-
-  @ApiProperty({ type: Boolean, required: false, description: 'True when a numbered page was cut at about 1 MB' })
-  truncated?: true;
-
-  @ApiProperty({ type: String, required: false, nullable: true, description: 'Null on the last page' })
-  nextCursor?: string | null;
-
+/** `page` and `total` without `cursor`; with it `nextCursor`, `sort`, and `total` when `includeTotal` asks for it. */
+export class SortedPaginationDto extends ListPaginationDto {
   @ApiProperty({ type: ListOrderDto, required: false, description: 'Order of the list' })
   sort?: ListOrderDto;
 }
