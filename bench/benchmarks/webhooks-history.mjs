@@ -12,8 +12,10 @@ const WARM_UP_CALLS = 6; // PostgreSQL plans a prepared statement for its values
 const ROUNDS = 4;
 const CALLS = 10;
 const PAGE_ROWS = 50;
-/** Pages of a history begin within the first 100,000 rows; the lists of failed deliveries are shorter here. */
-const DEEP_PAGE = Math.min(2_000, Math.floor((0.9 * DELIVERIES) / 5 / PAGE_ROWS));
+/** The last numbered page: it begins within the first 10,000 rows. */
+const DEEP_PAGE = 10_000 / PAGE_ROWS;
+/** Rows before the deep pages by cursor. */
+const DEEP_ROWS = Math.min(100_000, Math.floor((0.9 * DELIVERIES) / 5));
 const WANTED_MS = 100;
 
 const LISTS = {
@@ -22,6 +24,9 @@ const LISTS = {
   'history, delivered': '/:id/deliveries?status=delivered',
   'history, failed': '/:id/deliveries?status=failed',
   'history, failed, deep page': `/:id/deliveries?status=failed&page=${DEEP_PAGE}`,
+  'history, by cursor': '/:id/deliveries?cursor=',
+  'history, by cursor, deep': '/:id/deliveries?cursor=:deep',
+  'history, failed, by cursor, deep': '/:id/deliveries?status=failed&cursor=:deep',
   'history, retrying': '/:id/deliveries?status=retrying',
   'history, pending: none': '/:id/deliveries?status=pending',
   'history, usual event type': `/:id/deliveries?event=${TYPES.usual}`,
@@ -30,6 +35,7 @@ const LISTS = {
   'history, rare event type, failed': `/:id/deliveries?event=${TYPES.rare}&status=failed`,
   'dead letters, first page': '/dead-letters?webhookId=:id',
   'dead letters, deep page': `/dead-letters?webhookId=:id&page=${DEEP_PAGE}`,
+  'dead letters, by cursor, deep': '/dead-letters?webhookId=:id&cursor=:deep',
   'dead letters, all webhooks': '/dead-letters?',
   'another webhook, history': '/:other/deliveries?',
   'another webhook, rare event type': `/:other/deliveries?event=${TYPES.rare}`,
@@ -60,13 +66,26 @@ try {
   for (const [name, path] of Object.entries(LISTS)) {
     if (!isSelected(name)) continue;
     for (const [caller, token] of Object.entries(callers)) {
-      arms.push(await measure(name, caller, path.replace(':id', id).replace(':other', other), token));
+      const list = path.replace(':id', id).replace(':other', other);
+      const isDeep = list.includes(':deep');
+      arms.push(
+        await measure(name, caller, isDeep ? list.replace(':deep', await cursorBehind(list, token)) : list, token),
+      );
     }
   }
   print(arms, await measureDelete(id, callers.partner), storedSeconds);
 } finally {
   await dispatcher?.close({ kill: true });
   await stores.stop();
+}
+
+/** @returns the cursor of the page behind `DEEP_ROWS` rows */
+async function cursorBehind(list, token) {
+  let cursor = '';
+  for (let read = 0; read < DEEP_ROWS; read += 100) {
+    ({ nextCursor: cursor } = (await send('GET', `${list.replace(':deep', cursor)}&limit=100`, token)).pagination);
+  }
+  return cursor;
 }
 
 /** @returns the median of the best round, which other work on the machine disturbs least, and p95 of all calls */
@@ -76,7 +95,7 @@ async function measure(list, caller, url, token) {
   for (let i = 0; i < WARM_UP_CALLS; i++) body = await send('GET', url, token);
   for (let round = 0; round < ROUNDS; round++) rounds.push(await timesOf(() => send('GET', url, token)));
   const all = rounds.flat().sort((a, b) => a - b);
-  const { total, totalCapped = false } = body.pagination;
+  const { total = null, totalCapped = false } = body.pagination;
   return {
     ...{ list, caller, ms: Math.min(...rounds.map(median)), 'p95 ms': percentile(all, 0.95), 'max ms': all.at(-1) },
     ...{ rows: body.data.length, total, totalCapped },
@@ -123,7 +142,7 @@ function print(arms, deleteMs, storedSeconds) {
         `One webhook with ${DELIVERIES.toLocaleString('en')} deliveries of 20 days, a fifth of them failed and dead letters, ` +
           `1 of 997 of the rare event type, 1,000 that are retried; stored and indexed in ${storedSeconds.toFixed(0)} s. ` +
           `Requests through the API of one dispatcher, ${ROUNDS * CALLS} of each kind, one after the other; "ms" is the median of ten in the best round.`,
-        `"Deep" is page ${DEEP_PAGE.toLocaleString('en')} of ${PAGE_ROWS}. Totals are counted up to 10,000 rows. Another webhook of the organization has ${OTHER_DELIVERIES}.`,
+        `"Deep" is page ${DEEP_PAGE.toLocaleString('en')} of ${PAGE_ROWS}, by cursor behind ${DEEP_ROWS.toLocaleString('en')} rows. Totals are counted up to 10,000 rows. Another webhook of the organization has ${OTHER_DELIVERIES}.`,
       ],
     },
     process.argv,

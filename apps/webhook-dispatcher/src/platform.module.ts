@@ -1,10 +1,11 @@
 import { type DynamicModule, Global, Module } from '@nestjs/common';
 import { Outbound } from '@rmm/outbound';
+import { Cursors } from '@rmm/persistence';
 import { KeyRing } from '@rmm/secrets';
 import { DISPATCHER_CONFIG, type WebhookDispatcherConfig } from './config.js';
 import { DispatcherMetrics } from './dispatcher.metrics.js';
 
-/** Provides what every feature of the service shares: configuration, key ring, outbound client, metrics. */
+/** Provides what every feature of the service shares: configuration, key ring, cursors, outbound client, metrics. */
 @Global()
 @Module({})
 export class PlatformModule {
@@ -13,11 +14,12 @@ export class PlatformModule {
       module: PlatformModule,
       providers: [
         { provide: DISPATCHER_CONFIG, useValue: config.dispatcher },
+        { provide: Cursors, useFactory: () => Cursors.derive(config.keyRing, 'webhook list') },
         { provide: KeyRing, useFactory: () => KeyRing.fromConfig(config) },
         { provide: Outbound, useFactory: () => createOutbound(config) },
         DispatcherMetrics,
       ],
-      exports: [DISPATCHER_CONFIG, DispatcherMetrics, KeyRing, Outbound],
+      exports: [Cursors, DISPATCHER_CONFIG, DispatcherMetrics, KeyRing, Outbound],
     };
   }
 }

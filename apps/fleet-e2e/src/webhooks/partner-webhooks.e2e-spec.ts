@@ -55,6 +55,13 @@ describe('a webhook of a partner', () => {
       return data as { orgId: string }[];
     });
     expect(delivered.map(({ orgId }) => orgId).sort()).toEqual(organizations.map(({ orgId }) => orgId).sort());
+    const page = async (cursor: string) =>
+      must(await ours.client.get(`/partner-webhooks/${id}/deliveries?limit=1&cursor=${cursor}`), 200);
+    const first = await page('');
+    const second = await page(first.pagination.nextCursor as string);
+    const seen = [...first.data, ...second.data] as { orgId: string }[];
+    expect(seen.map(({ orgId }) => orgId)).toEqual(delivered.map(({ orgId }) => orgId));
+    expect(second.pagination).toEqual({ nextCursor: null, limit: 1 });
     expect((await theirs.client.get(`/partner-webhooks/${id}`)).status).toBe(404);
     expect((await theirs.client.get(`/partner-webhooks/${id}/deliveries`)).status).toBe(404);
     expect((await ours.client.get(`/webhooks/${id}`)).status).toBe(404);

@@ -2,7 +2,7 @@ import { Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf } from '@rmm/validation';
+import { type ListPage, listPageOf } from '@rmm/validation';
 import { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
 import { DeadLetterId } from '../webhooks/webhook-params.js';
 import { DeadLettersService } from './dead-letters.service.js';
@@ -19,8 +19,9 @@ export class DeadLettersController {
   @Get()
   @RequirePermission('organizations:read')
   @ApiOperation({ summary: 'List deliveries that used up their retries, newest first' })
-  @ApiOkResponse({ type: pagedOf(DeadLetterDto) })
-  list(@CurrentCaller() caller: UserCaller, @Query() query: ListDeadLettersDto): Promise<Paged<DeadLetterDto>> {
+  @ErrorCodes({ 400: ['invalid_cursor'] })
+  @ApiOkResponse({ type: listPageOf(DeadLetterDto) })
+  list(@CurrentCaller() caller: UserCaller, @Query() query: ListDeadLettersDto): Promise<ListPage<DeadLetterDto>> {
     return this.deadLetters.list(caller, query);
   }
 

@@ -41,7 +41,9 @@ describe('/webhooks/dead-letters', () => {
     as
       .get(`/dead-letters${query}`)
       .expect(200)
-      .then(({ body }) => body as { data: Record<string, unknown>[]; pagination: { total: number } });
+      .then(
+        ({ body }) => body as { data: Record<string, unknown>[]; pagination: { total: number; nextCursor?: string } },
+      );
 
   /** A webhook whose deliveries die at once, and the first that did. */
   async function deadLetter(): Promise<{ webhookId: string; jobId: string; eventId: string }> {
@@ -83,6 +85,13 @@ describe('/webhooks/dead-letters', () => {
     const ofOther = await letters(`?orgId=${other.orgId}`);
     expect(ofOther.data.map(({ jobId }) => jobId)).toEqual([second.jobId]);
     expect((await letters(`?limit=1&page=2`)).data).toMatchObject([{ jobId: first.jobId }]);
+    const newest = await letters('?limit=1&cursor=');
+    expect(newest.data).toMatchObject([{ jobId: second.jobId }]);
+    const { nextCursor } = newest.pagination;
+    const next = await letters(`?limit=1&cursor=${nextCursor}`);
+    expect(next.data).toMatchObject([{ jobId: first.jobId }]);
+    expect(Object.keys(next.pagination)).toEqual(['nextCursor', 'limit']);
+    expect((await stranger.get(`/dead-letters?cursor=${nextCursor}`).expect(400)).body.code).toBe('invalid_cursor');
   });
 
   it('lists all for the platform, their own for others, and refuses other organizations', async () => {

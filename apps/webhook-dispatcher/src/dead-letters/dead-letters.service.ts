@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OrganizationDirectory, type UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
-import { type Paged, toPage } from '@rmm/validation';
+import { type ListPage, toPage } from '@rmm/validation';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
 import type { AcceptedDeliveryDto } from '../deliveries/dto/delivery.dto.js';
 import type { Webhook, WebhookScope } from '../webhooks/webhook.entity.js';
@@ -28,14 +28,20 @@ export class DeadLettersService {
     private readonly audit: AuditTrail,
   ) {}
 
-  /** Lists a page of all organizations the caller has access to, newest first. @throws OrganizationAccessDenied */
+  /** Lists a page of all organizations the caller has access to, newest first. @throws OrganizationAccessDenied, InvalidCursor */
   async list(
     caller: UserCaller,
     query: ListDeadLettersDto,
     scope: WebhookScope = 'organization',
-  ): Promise<Paged<DeadLetterDto>> {
+  ): Promise<ListPage<DeadLetterDto>> {
     if (query.orgId !== undefined) await this.organizations.assertOrganizationAccess(caller, query.orgId);
-    const { rows, ...counted } = await this.repository.list(caller, query, query, scope);
+    const { orgId, webhookId, cursor, limit } = query;
+    const filter = { orgId, webhookId, scope };
+    if (cursor !== undefined) {
+      const { rows, nextCursor } = await this.repository.listAfter(caller, filter, { cursor, limit });
+      return { data: rows.map(toDeadLetterDto), pagination: { nextCursor, limit } };
+    }
+    const { rows, ...counted } = await this.repository.list(caller, filter, query);
     return toPage(query, counted, rows.map(toDeadLetterDto));
   }
 

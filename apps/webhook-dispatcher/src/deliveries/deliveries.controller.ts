@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiOkResponse, ApiOperation, ApiTags } from '@nestjs/swagger';
 import { CurrentCaller, RequirePermission, type UserCaller } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf } from '@rmm/validation';
+import { type ListPage, listPageOf } from '@rmm/validation';
 import { DeliveryId, WebhookId } from '../webhooks/webhook-params.js';
 import { DeliveriesService } from './deliveries.service.js';
 import { AcceptedDeliveryDto, DeliveryDto } from './dto/delivery.dto.js';
@@ -19,12 +19,13 @@ export class DeliveriesController {
   @Get('deliveries')
   @RequirePermission('organizations:read')
   @ApiOperation({ summary: 'List the deliveries of a webhook, newest first' })
-  @ApiOkResponse({ type: pagedOf(DeliveryDto) })
+  @ErrorCodes({ 400: ['invalid_cursor'] })
+  @ApiOkResponse({ type: listPageOf(DeliveryDto) })
   list(
     @CurrentCaller() caller: UserCaller,
     @WebhookId() id: string,
     @Query() query: ListDeliveriesDto,
-  ): Promise<Paged<DeliveryDto>> {
+  ): Promise<ListPage<DeliveryDto>> {
     return this.deliveries.list(caller, id, query);
   }
 

@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import { TenantDatabase } from '@rmm/persistence';
+import { type KeysetRows, TenantDatabase } from '@rmm/persistence';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -9,7 +9,7 @@ import {
   type Organization,
 } from '../../test/dispatcher-test-cluster.js';
 import { WebhooksRepository } from '../webhooks/webhooks.repository.js';
-import { DeliveriesRepository } from './deliveries.repository.js';
+import { DeliveriesRepository, type DeliveryWithBody } from './deliveries.repository.js';
 import { DeliveryNotFound } from './delivery.errors.js';
 
 describe('DeliveriesRepository', () => {
@@ -25,7 +25,7 @@ describe('DeliveriesRepository', () => {
     cluster = await DispatcherTestCluster.open({ logins: true });
     app = await cluster.start();
     tenants = app.get(TenantDatabase, { strict: false });
-    repository = new DeliveriesRepository(tenants);
+    repository = app.get(DeliveriesRepository);
   });
 
   beforeEach(async () => {
@@ -56,6 +56,9 @@ describe('DeliveriesRepository', () => {
     tenants.transaction(organizationCaller(as), (tx) => repository.get(tx, ofWebhook, id));
   const list = (page: number, limit = 10, as = mine) =>
     repository.list(organizationCaller(as), { webhookId }, { page, limit });
+
+  const listAfter = (cursor: string, limit = 10, as = mine) =>
+    repository.listAfter(organizationCaller(as), { webhookId }, { cursor, limit });
 
   /** Counts the rows of deliveries that were read without an index. */
   const countScannedRows = async () => {
@@ -89,7 +92,7 @@ describe('DeliveriesRepository', () => {
     expect(await list(1, 10, other)).toEqual({ rows: [], total: 0 });
   });
 
-  it('counts up to 10,000 deliveries and still lists the pages behind them', async () => {
+  it('counts up to 10,000 deliveries and reads those behind them by cursor', async () => {
     await cluster.rows(
       `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, status)
        select gen_random_uuid(), date_trunc('milliseconds', now()) - n * interval '1 s', $1, $2, $3, 'device.online',
@@ -99,8 +102,17 @@ describe('DeliveriesRepository', () => {
     const first = await list(1);
     expect([first.total, first.totalCapped]).toEqual([10_000, true]);
     expect(first.rows.map(({ eventId }) => eventId)).toEqual(Array.from({ length: 10 }, (_, i) => `e${i + 1}`));
-    expect((await list(1_005)).rows.map(({ eventId }) => eventId)).toContain('e10050');
-    await expect(list(10_002)).rejects.toMatchObject({ status: 400 });
+    expect((await list(1_000)).rows.map(({ eventId }) => eventId)).toContain('e10000');
+    const beyond = { status: 400, fieldErrors: { page: [expect.stringContaining('`cursor`')] } };
+    await expect(list(1_001)).rejects.toMatchObject(beyond);
+    await expect(list(1_000_000)).rejects.toMatchObject(beyond);
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page: KeysetRows<DeliveryWithBody> = await listAfter(cursor, 1_000);
+      seen.push(...page.rows.map(({ eventId }) => eventId));
+      cursor = page.nextCursor;
+    }
+    expect(seen).toEqual(Array.from({ length: 10_050 }, (_, i) => `e${i + 1}`));
     const failed = await repository.list(
       organizationCaller(mine),
       { webhookId, status: 'failed' },

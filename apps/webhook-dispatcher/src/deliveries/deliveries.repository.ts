@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import {
   countMatching,
+  Cursors,
+  keysetPage,
+  type KeysetRows,
   limitBytes,
   type PageRequest,
   type PageRows,
@@ -10,7 +13,7 @@ import {
   tenantCondition,
   type TenantTransaction,
 } from '@rmm/persistence';
-import { ValidationError } from '@rmm/service-kit';
+import { type CursorRequest, offsetOf, pageBehind } from '../paging/numbered-pages.js';
 import { ownerOf, type Webhook } from '../webhooks/webhook.entity.js';
 import type { Delivery, DeliveryStatus } from './delivery.entity.js';
 import { DeliveryNotFound } from './delivery.errors.js';
@@ -39,6 +42,13 @@ export type DeliveryWithBody = Pick<
   body: EventBody['body'] | null;
 };
 
+/** The deliveries of a webhook, of one status or event type where these are given. */
+export interface DeliveryFilter {
+  webhookId: string;
+  status?: DeliveryStatus;
+  eventType?: string;
+}
+
 export type NewDelivery = Pick<Delivery, 'id' | 'eventType' | 'eventId' | 'maxAttempts' | 'repeatOf'> & {
   /** The organization of the event; null for a test of a webhook of the partner. */
   orgId: string | null;
@@ -56,20 +66,17 @@ const WITH_BODY =
 
 /** Each filter applies only when it is set. */
 const FILTERS = {
-  webhookId: 'm.webhook_id = :webhookId',
-  eventType: 'm.event_type = :eventType',
+  webhookId: 'd.webhook_id = :webhookId',
+  eventType: 'd.event_type = :eventType',
 } as const;
 
 /** Constants, since the partial indexes over failed and open deliveries serve no parameter. */
 const STATUS_FILTERS: Record<DeliveryStatus, string> = {
-  pending: `m.status = 'pending'`,
-  retrying: `m.status = 'retrying'`,
-  delivered: `m.status = 'delivered'`,
-  failed: `m.status = 'failed'`,
+  pending: `d.status = 'pending'`,
+  retrying: `d.status = 'retrying'`,
+  delivered: `d.status = 'delivered'`,
+  failed: `d.status = 'failed'`,
 };
-
-/** The rows that pages may skip: the time for a page grows with them. */
-const MAX_OFFSET = 100_000;
 
 const FILTER_NAMES = Object.keys(FILTERS) as (keyof typeof FILTERS)[];
 
@@ -79,11 +86,17 @@ const BUDGET = { columns: ['body', 'responseBody'] };
 /** A plan that a connection keeps for any value reads the whole history for a rare event type or a webhook with few deliveries. */
 const PLANNED = { planForValues: true };
 
+/** Marked as joined, since the comparison of both columns is no condition of an index under row-level security. */
+const NEWEST_FIRST = [
+  { expression: 'd.created_at', type: 'timestamptz', joined: true },
+  { expression: 'd.id', type: 'uuid' },
+] as const;
+
 /** The page is cut on the keys of the index before rows and bodies are read. */
 const listOf = (where: string) => `
   SELECT ${COLUMNS} FROM (
-    SELECT m.id, m.created_at FROM delivery m WHERE ${where}
-    ORDER BY m.created_at DESC, m.id DESC LIMIT :limit OFFSET :offset
+    SELECT d.id, d.created_at FROM delivery d WHERE ${where}
+    ORDER BY d.created_at DESC, d.id DESC LIMIT :limit OFFSET :offset
   ) page JOIN delivery d ON d.id = page.id AND d.created_at = page.created_at ${WITH_BODY}
   ORDER BY d.created_at DESC, d.id DESC`;
 const GET = `SELECT ${COLUMNS} FROM delivery d ${WITH_BODY} WHERE d.webhook_id = :webhookId AND d.id = :id`;
@@ -106,34 +119,47 @@ const INSERT = `
 /** Reads the history of deliveries. In SQL because its pages are cut on keys and its inserts span three tables. */
 @Injectable()
 export class DeliveriesRepository {
-  constructor(private readonly tenants: TenantDatabase) {}
+  constructor(
+    private readonly tenants: TenantDatabase,
+    private readonly cursors: Cursors,
+  ) {}
 
-  /** Lists a page, newest first. @throws ValidationError  for a page behind 100,000 deliveries */
-  async list(
-    caller: Caller,
-    filter: { webhookId: string; status?: DeliveryStatus; eventType?: string },
-    { page, limit }: PageRequest,
-  ): Promise<PageRows<DeliveryWithBody>> {
-    const tenant = tenantCondition(caller, 'organization', 'm');
-    const names = FILTER_NAMES.filter((name) => filter[name] !== undefined);
-    const ofStatus = filter.status === undefined ? [] : [STATUS_FILTERS[filter.status]];
-    const where = [tenant.sql, ...names.map((name) => FILTERS[name]), ...ofStatus].join(' AND ');
-    const params = { ...tenant.params, ...Object.fromEntries(names.map((name) => [name, filter[name]])) };
-    const matching = `SELECT 1 FROM delivery m WHERE ${where}`;
+  /** Lists a numbered page, newest first. @throws ValidationError  for a page behind 10,000 deliveries */
+  async list(caller: Caller, filter: DeliveryFilter, page: PageRequest): Promise<PageRows<DeliveryWithBody>> {
+    const { where, params } = toCondition(caller, filter);
+    const matching = `SELECT 1 FROM delivery d WHERE ${where}`;
     const reader = this.tenants.reader(caller);
     const counted = await countMatching(reader, matching, params, PLANNED);
-    const offset = (page - 1) * limit;
-    // A page after the last one would read the whole index to find no row.
-    if (offset >= counted.total && !counted.totalCapped) return { rows: [], ...counted };
-    if (offset > MAX_OFFSET) throw ValidationError.forField('page', 'must begin within the first 100,000 deliveries');
+    const offset = offsetOf(page);
+    if (offset >= counted.total) return pageBehind(counted);
     const sql = limitBytes(listOf(where), BUDGET);
-    const [rows = []] = await reader.queryAll([{ sql, params: { ...params, limit, offset }, ...PLANNED }]);
+    const [rows = []] = await reader.queryAll([{ sql, params: { ...params, limit: page.limit, offset }, ...PLANNED }]);
     const isTruncated = takeBudgetColumns(rows);
     return {
       rows: rows as unknown as DeliveryWithBody[],
       ...counted,
       ...(isTruncated && { truncated: true as const }),
     };
+  }
+
+  /** Lists the page after a cursor, newest first; empty for the first page. @throws InvalidCursor */
+  listAfter(
+    caller: Caller,
+    filter: DeliveryFilter,
+    { cursor, limit }: CursorRequest,
+  ): Promise<KeysetRows<DeliveryWithBody>> {
+    const binding = { caller, list: 'deliveries', filters: { ...filter } };
+    return keysetPage(this.tenants.reader(caller), this.cursors, binding, {
+      select: COLUMNS,
+      from: `delivery d ${WITH_BODY}`,
+      ...toCondition(caller, filter),
+      sort: NEWEST_FIRST,
+      direction: 'desc',
+      limit,
+      cursor,
+      budget: BUDGET,
+      ...PLANNED,
+    });
   }
 
   /** @throws DeliveryNotFound */
@@ -148,4 +174,14 @@ export class DeliveriesRepository {
     const eventOrgId = ownOrgId === null ? orgId : null;
     await tx.query(INSERT, { ...delivery, webhookId, partnerId, ownOrgId, eventOrgId, ownerId: ownerOf(webhook) });
   }
+}
+
+function toCondition(caller: Caller, filter: DeliveryFilter): { where: string; params: object } {
+  const tenant = tenantCondition(caller, 'organization', 'd');
+  const names = FILTER_NAMES.filter((name) => filter[name] !== undefined);
+  const ofStatus = filter.status === undefined ? [] : [STATUS_FILTERS[filter.status]];
+  return {
+    where: [tenant.sql, ...names.map((name) => FILTERS[name]), ...ofStatus].join(' AND '),
+    params: { ...tenant.params, ...Object.fromEntries(names.map((name) => [name, filter[name]])) },
+  };
 }

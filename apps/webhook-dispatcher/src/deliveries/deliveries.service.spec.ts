@@ -86,6 +86,57 @@ describe('the history of deliveries', () => {
     }
   });
 
+  it('reads all of it by cursor, each delivery once, whatever arrives meanwhile', async () => {
+    const webhook = await service.webhook(mine);
+    const insert = (from: number, to: number) =>
+      cluster.rows(
+        `insert into delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, status)
+         select gen_random_uuid(), date_trunc('milliseconds', now()) - (n / 3) * interval '1 hour', $1, $2, $3,
+                case n % 2 when 0 then 'device.online' else 'patch.failed' end, 'e' || n, 6, 'failed'
+           from generate_series($4::int, $5::int) as n`,
+        [mine.partnerId, mine.orgId, webhook.id, from, to],
+      );
+    await insert(1, 57);
+    const readAll = async (filters: string) => {
+      const seen: Record<string, unknown>[] = [];
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const { data, pagination } = await listed(webhook.id, `?limit=10${filters}&cursor=${cursor}`);
+        expect(Object.keys(pagination)).toEqual(['nextCursor', 'limit']);
+        if (cursor === '') await insert(-5, -1);
+        seen.push(...data);
+        ({ nextCursor: cursor } = pagination as { nextCursor: string | null });
+      }
+      return seen;
+    };
+    const all = await readAll('');
+    expect(new Set(all.map(({ eventId }) => eventId)).size).toBe(57);
+    expect(all).toHaveLength(57);
+    const times = all.map(({ createdAt }) => String(createdAt));
+    expect(times).toEqual([...times].sort().reverse());
+    const filtered = await readAll('&event=device.online&status=failed');
+    expect(new Set(filtered.map(({ event }) => event))).toEqual(new Set(['device.online']));
+  });
+
+  it('refuses a cursor of another list, filter or tenant, and a changed one', async () => {
+    const [webhook, other] = [await service.webhook(mine), await service.webhook(mine)];
+    for (let n = 0; n < 2; n++) await partner.post(`/${webhook.id}/test`).expect(202);
+    const { pagination } = await listed(webhook.id, '?limit=1&cursor=');
+    const { nextCursor } = pagination as { nextCursor: string };
+    expect(nextCursor).toEqual(expect.any(String));
+    const member = service.member(mine, ['organizations:read']);
+    for (const [as, path] of [
+      [partner, `/${other.id}/deliveries?cursor=${nextCursor}`],
+      [partner, `/${webhook.id}/deliveries?status=failed&cursor=${nextCursor}`],
+      [partner, `/dead-letters?cursor=${nextCursor}`],
+      [partner, `/${webhook.id}/deliveries?cursor=x${nextCursor}`],
+      [partner, `/${webhook.id}/deliveries?cursor=x`],
+      [member, `/${webhook.id}/deliveries?cursor=${nextCursor}`],
+    ] as const) {
+      const { body } = await as.get(path).expect(400);
+      expect(body.code).toBe('invalid_cursor');
+    }
+  });
+
   it('ends a page at about 1 MB of bodies, says so, and shows the others on smaller pages', async () => {
     const webhook = await service.webhook(mine);
     await cluster.rows(
@@ -105,6 +156,13 @@ describe('the history of deliveries', () => {
     const whole = await listed(webhook.id, '?limit=5&page=2');
     expect(whole.data.map(({ eventId }) => eventId)).toEqual([6, 7, 8, 9, 10].map((n) => `large-${n}`));
     expect(whole.pagination).toEqual({ page: 2, limit: 5, total: 20 });
+    const listedIds: unknown[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const page = await listed(webhook.id, `?limit=100&cursor=${cursor}`);
+      listedIds.push(...page.data.map(({ eventId }) => eventId));
+      ({ nextCursor: cursor } = page.pagination as { nextCursor: string | null });
+    }
+    expect(listedIds).toEqual(Array.from({ length: 20 }, (_, i) => `large-${i + 1}`));
   });
 
   it('counts what became of deliveries as their rows do, whatever happens to them', async () => {

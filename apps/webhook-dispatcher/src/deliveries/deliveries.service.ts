@@ -5,7 +5,7 @@ import { type AuditAction, EVENT_TYPES, isEventType, WEBHOOK_TEST_EVENT } from '
 import { AuditTrail } from '@rmm/messaging';
 import { restrictToOrganization, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { RateLimits } from '@rmm/rate-limits';
-import { type Paged, toPage } from '@rmm/validation';
+import { type ListPage, toPage } from '@rmm/validation';
 import { DeadLettersRepository } from '../dead-letters/dead-letters.repository.js';
 import { createWebhookBody } from '../intake/webhook-event.mapper.js';
 import { LIMITS } from '../limits.js';
@@ -34,16 +34,21 @@ export class DeliveriesService {
     private readonly limits: RateLimits,
   ) {}
 
-  /** Lists a page, newest first. @throws WebhookNotFound */
+  /** Lists a page, newest first. @throws WebhookNotFound, InvalidCursor */
   async list(
     caller: UserCaller,
     webhookId: string,
     query: ListDeliveriesDto,
     scope: WebhookScope = 'organization',
-  ): Promise<Paged<DeliveryDto>> {
+  ): Promise<ListPage<DeliveryDto>> {
     const { orgId } = await this.webhooks.get(caller, webhookId, scope);
     const reader = orgId === null ? caller : restrictToOrganization(caller, orgId);
     const filter = { webhookId, status: query.status, eventType: query.event };
+    const { cursor, limit } = query;
+    if (cursor !== undefined) {
+      const { rows, nextCursor } = await this.repository.listAfter(reader, filter, { cursor, limit });
+      return { data: rows.map(toDeliveryDto), pagination: { nextCursor, limit } };
+    }
     const { rows, ...counted } = await this.repository.list(reader, filter, query);
     return toPage(query, counted, rows.map(toDeliveryDto));
   }

@@ -9,7 +9,7 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf } from '@rmm/validation';
+import { type ListPage, listPageOf } from '@rmm/validation';
 import { DeadLettersService } from '../dead-letters/dead-letters.service.js';
 import { DeletedDeadLetterDto, PartnerDeadLetterDto } from '../dead-letters/dto/dead-letter.dto.js';
 import { ListDeadLettersDto } from '../dead-letters/dto/list-dead-letters.dto.js';
@@ -28,8 +28,12 @@ export class PartnerDeadLettersController {
   @Get()
   @RequirePermission('organizations:read')
   @ApiOperation({ summary: 'List deliveries of webhooks of the partner that used up their retries, newest first' })
-  @ApiOkResponse({ type: pagedOf(PartnerDeadLetterDto) })
-  list(@CurrentCaller() caller: UserCaller, @Query() query: ListDeadLettersDto): Promise<Paged<PartnerDeadLetterDto>> {
+  @ErrorCodes({ 400: ['invalid_cursor'] })
+  @ApiOkResponse({ type: listPageOf(PartnerDeadLetterDto) })
+  list(
+    @CurrentCaller() caller: UserCaller,
+    @Query() query: ListDeadLettersDto,
+  ): Promise<ListPage<PartnerDeadLetterDto>> {
     return this.deadLetters.list(caller, query, 'partner');
   }
 

@@ -9,7 +9,7 @@ import {
   type UserCaller,
 } from '@rmm/access';
 import { ErrorCodes } from '@rmm/service-kit';
-import { type Paged, pagedOf, PageQueryDto } from '@rmm/validation';
+import { type ListPage, listPageOf, type Paged, pagedOf, PageQueryDto } from '@rmm/validation';
 import { AttemptLogService } from '../attempt-log/attempt-log.service.js';
 import { AttemptDto } from '../attempt-log/dto/attempt.dto.js';
 import { DeliveriesService } from '../deliveries/deliveries.service.js';
@@ -36,12 +36,13 @@ export class PartnerDeliveriesController {
   @Get('deliveries')
   @RequirePermission('organizations:read')
   @ApiOperation({ summary: 'List the deliveries of a webhook of a partner, newest first' })
-  @ApiOkResponse({ type: pagedOf(PartnerDeliveryDto) })
+  @ErrorCodes({ 400: ['invalid_cursor'] })
+  @ApiOkResponse({ type: listPageOf(PartnerDeliveryDto) })
   list(
     @CurrentCaller() caller: UserCaller,
     @WebhookId() id: string,
     @Query() query: ListDeliveriesDto,
-  ): Promise<Paged<PartnerDeliveryDto>> {
+  ): Promise<ListPage<PartnerDeliveryDto>> {
     return this.deliveries.list(caller, id, query, 'partner');
   }
 

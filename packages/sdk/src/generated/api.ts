@@ -9035,6 +9035,44 @@ export interface components {
              */
             dir: "asc" | "desc";
         };
+        ListPageOfDeadLetterDto: {
+            /** @description The records of the page */
+            data: components["schemas"]["DeadLetterDto"][];
+            /** @description Position of the page */
+            pagination: components["schemas"]["ListPaginationDto"];
+        };
+        ListPageOfDeliveryDto: {
+            /** @description The records of the page */
+            data: components["schemas"]["DeliveryDto"][];
+            /** @description Position of the page */
+            pagination: components["schemas"]["ListPaginationDto"];
+        };
+        ListPageOfPartnerDeadLetterDto: {
+            /** @description The records of the page */
+            data: components["schemas"]["PartnerDeadLetterDto"][];
+            /** @description Position of the page */
+            pagination: components["schemas"]["ListPaginationDto"];
+        };
+        ListPageOfPartnerDeliveryDto: {
+            /** @description The records of the page */
+            data: components["schemas"]["PartnerDeliveryDto"][];
+            /** @description Position of the page */
+            pagination: components["schemas"]["ListPaginationDto"];
+        };
+        ListPaginationDto: {
+            /** @description Records per page, as applied */
+            limit: number;
+            /** @description Null on the last page */
+            nextCursor?: string | null;
+            /** @description The page, counted from 1 */
+            page?: number;
+            /** @description Records that match; with `cursor` only where `includeTotal` asks for it */
+            total?: number;
+            /** @description True when there are more records than `total`, 10,000 */
+            totalCapped?: boolean;
+            /** @description True when a numbered page was cut at about 1 MB */
+            truncated?: boolean;
+        };
         LoginBodyDto: {
             /** @description The value of the cookie service_csrf_token */
             csrfToken: string;
@@ -9557,18 +9595,6 @@ export interface components {
             /** @description Position of the page */
             pagination: components["schemas"]["PaginationDto"];
         };
-        PagedDeadLetterDto: {
-            /** @description The records of the page */
-            data: components["schemas"]["DeadLetterDto"][];
-            /** @description Position of the page */
-            pagination: components["schemas"]["PaginationDto"];
-        };
-        PagedDeliveryDto: {
-            /** @description The records of the page */
-            data: components["schemas"]["DeliveryDto"][];
-            /** @description Position of the page */
-            pagination: components["schemas"]["PaginationDto"];
-        };
         PagedEnrollmentKeyDto: {
             /** @description The records of the page */
             data: components["schemas"]["EnrollmentKeyDto"][];
@@ -9584,18 +9610,6 @@ export interface components {
         PagedLibraryScriptSummaryDto: {
             /** @description The records of the page */
             data: components["schemas"]["LibraryScriptSummaryDto"][];
-            /** @description Position of the page */
-            pagination: components["schemas"]["PaginationDto"];
-        };
-        PagedPartnerDeadLetterDto: {
-            /** @description The records of the page */
-            data: components["schemas"]["PartnerDeadLetterDto"][];
-            /** @description Position of the page */
-            pagination: components["schemas"]["PaginationDto"];
-        };
-        PagedPartnerDeliveryDto: {
-            /** @description The records of the page */
-            data: components["schemas"]["PartnerDeliveryDto"][];
             /** @description Position of the page */
             pagination: components["schemas"]["PaginationDto"];
         };
@@ -12515,7 +12529,7 @@ export interface components {
             page?: number;
             /** @description Order of the list */
             sort?: components["schemas"]["ListOrderDto"];
-            /** @description With `cursor` only when `includeTotal` asks for it */
+            /** @description Records that match; with `cursor` only where `includeTotal` asks for it */
             total?: number;
             /** @description True when there are more records than `total`, 10,000 */
             totalCapped?: boolean;
@@ -23623,6 +23637,8 @@ export interface operations {
     PartnerDeliveries_list: {
         parameters: {
             query?: {
+                /** @description Requests the page after a cursor instead of a numbered one; empty for the first page */
+                cursor?: string;
                 /** @description An event type */
                 event?: "device.enrolled" | "device.online" | "device.offline" | "device.updated" | "device.decommissioned" | "alert.triggered" | "alert.acknowledged" | "alert.resolved" | "alert.escalated" | "script.started" | "script.completed" | "script.failed" | "automation.started" | "automation.completed" | "automation.failed" | "policy.evaluated" | "policy.violation" | "policy.compliant" | "patch.available" | "patch.approved" | "patch.installed" | "patch.failed" | "patch.rollback" | "security.score_changed" | "remote.session.started" | "remote.session.ended" | "user.login" | "user.logout" | "user.invited" | "session.login" | "session.logout" | "organization.created" | "organization.updated" | "organization.deleted" | "site.created" | "site.updated" | "site.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "webhook.test";
                 /** @description Records a page */
@@ -23647,10 +23663,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PagedPartnerDeliveryDto"];
+                    "application/json": components["schemas"]["ListPageOfPartnerDeliveryDto"];
                 };
             };
-            /** @description `delivery_not_failed`, `unsupported_event_type`, `validation_failed` */
+            /** @description `delivery_not_failed`, `invalid_cursor`, `unsupported_event_type`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -23961,6 +23977,8 @@ export interface operations {
     PartnerDeadLetters_list: {
         parameters: {
             query?: {
+                /** @description Requests the page after a cursor instead of a numbered one; empty for the first page */
+                cursor?: string;
                 /** @description Records a page */
                 limit?: number;
                 /** @description Dead letters of one organization; by default of all the caller has access to */
@@ -23982,10 +24000,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PagedPartnerDeadLetterDto"];
+                    "application/json": components["schemas"]["ListPageOfPartnerDeadLetterDto"];
                 };
             };
-            /** @description `validation_failed` */
+            /** @description `invalid_cursor`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -30831,6 +30849,8 @@ export interface operations {
     Deliveries_list: {
         parameters: {
             query?: {
+                /** @description Requests the page after a cursor instead of a numbered one; empty for the first page */
+                cursor?: string;
                 /** @description An event type */
                 event?: "device.enrolled" | "device.online" | "device.offline" | "device.updated" | "device.decommissioned" | "alert.triggered" | "alert.acknowledged" | "alert.resolved" | "alert.escalated" | "script.started" | "script.completed" | "script.failed" | "automation.started" | "automation.completed" | "automation.failed" | "policy.evaluated" | "policy.violation" | "policy.compliant" | "patch.available" | "patch.approved" | "patch.installed" | "patch.failed" | "patch.rollback" | "security.score_changed" | "remote.session.started" | "remote.session.ended" | "user.login" | "user.logout" | "user.invited" | "session.login" | "session.logout" | "organization.created" | "organization.updated" | "organization.deleted" | "site.created" | "site.updated" | "site.deleted" | "api_key.created" | "api_key.updated" | "api_key.rotated" | "api_key.revoked" | "webhook.test";
                 /** @description Records a page */
@@ -30855,10 +30875,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PagedDeliveryDto"];
+                    "application/json": components["schemas"]["ListPageOfDeliveryDto"];
                 };
             };
-            /** @description `delivery_not_failed`, `unsupported_event_type`, `validation_failed` */
+            /** @description `delivery_not_failed`, `invalid_cursor`, `unsupported_event_type`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];
@@ -31167,6 +31187,8 @@ export interface operations {
     DeadLetters_list: {
         parameters: {
             query?: {
+                /** @description Requests the page after a cursor instead of a numbered one; empty for the first page */
+                cursor?: string;
                 /** @description Records a page */
                 limit?: number;
                 /** @description Dead letters of one organization; by default of all the caller has access to */
@@ -31188,10 +31210,10 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["PagedDeadLetterDto"];
+                    "application/json": components["schemas"]["ListPageOfDeadLetterDto"];
                 };
             };
-            /** @description `organization_context_required`, `validation_failed` */
+            /** @description `invalid_cursor`, `organization_context_required`, `validation_failed` */
             400: components["responses"]["BadRequest"];
             /** @description `api_key_not_accepted_here`, `unauthenticated` */
             401: components["responses"]["Unauthorized"];

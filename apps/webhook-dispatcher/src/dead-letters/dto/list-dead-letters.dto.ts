@@ -1,6 +1,6 @@
-import { IsUuid, PageQueryDto } from '@rmm/validation';
+import { IsUuid, ListPageQueryDto } from '@rmm/validation';
 
-export class ListDeadLettersDto extends PageQueryDto {
+export class ListDeadLettersDto extends ListPageQueryDto {
   @IsUuid({
     optional: true,
     description: 'Dead letters of one organization; by default of all the caller has access to',

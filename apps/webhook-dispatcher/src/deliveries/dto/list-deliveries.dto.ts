@@ -1,8 +1,8 @@
 import { EVENT_TYPES, WEBHOOK_TEST_EVENT } from '@rmm/contracts';
-import { IsOneOf, PageQueryDto } from '@rmm/validation';
+import { IsOneOf, ListPageQueryDto } from '@rmm/validation';
 import { DELIVERY_STATUSES, type DeliveryStatus } from '../delivery.entity.js';
 
-export class ListDeliveriesDto extends PageQueryDto {
+export class ListDeliveriesDto extends ListPageQueryDto {
   @IsOneOf(DELIVERY_STATUSES, { optional: true, description: 'Only those in this state' })
   status?: DeliveryStatus;
 
