@@ -3,6 +3,7 @@ import type { AuditAction } from '@rmm/contracts';
 import type { AuditedChange, AuditedResource, AuditTrail, OutgoingMessage } from '@rmm/messaging';
 import { organizationDomainEvent, organizationsChanged } from '../organizations/organization.events.js';
 import { siteEvents } from '../sites/site.events.js';
+import { groupBy } from './group-by.js';
 import type { ImportTarget, WrittenRows } from './import.repository.js';
 
 /** The caller, the target and the run of one import. */
@@ -65,14 +66,4 @@ function* auditedChanges(
 
 function organization(id: string, name: string | null): AuditedResource {
   return { type: 'organization', id, name, orgId: id };
-}
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
 }

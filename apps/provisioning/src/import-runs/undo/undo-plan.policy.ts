@@ -1,3 +1,4 @@
+import { groupBy } from '../../import/group-by.js';
 import type { CreatedOrganizationParts, ImportedLink } from '../journal/import-change.js';
 import type {
   ChangeOutcome,
@@ -213,13 +214,3 @@ const keyOfLink = ({ system, externalId, connectionId }: LinkKey): string =>
   JSON.stringify([system, externalId, connectionId]);
 
 const linkText = ({ resource, after }: OpenChange): string => (resource.endsWith('_link') ? JSON.stringify(after) : '');
-
-function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): Map<string, T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const group = groups.get(keyOf(item));
-    if (group) group.push(item);
-    else groups.set(keyOf(item), [item]);
-  }
-  return groups;
-}

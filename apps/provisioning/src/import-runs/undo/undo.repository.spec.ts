@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { SqlParams } from '@rmm/persistence';
 import { partnerCaller, ProvisioningTestDatabase } from '../../../test/provisioning-test-database.js';
 import type { NewImportChange } from '../journal/import-change.js';
 import { ImportJournalRepository } from '../journal/import-journal.repository.js';
@@ -245,5 +246,76 @@ describe('UndoRepository', () => {
     expect(await apply(plan, partnerCaller(stranger))).toEqual(nothing); // row security
     expect(await apply(plan, partnerCaller(partnerId), stranger)).toEqual(nothing); // predicate
     expect(await ownersOfLink()).toEqual([orgId]);
+  });
+
+  interface PlanNode {
+    'Relation Name'?: string;
+    'Index Name'?: string;
+    'Actual Rows': number;
+    'Actual Loops': number;
+    'Rows Removed by Filter'?: number;
+    'Rows Removed by Join Filter'?: number;
+    Plans?: PlanNode[];
+  }
+  const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+  /** Returns the number of rows that a plan read of tables or compared in joins. */
+  const countReads = (plan: PlanNode): number =>
+    nodesOf(plan).reduce((sum, node) => {
+      const read = node['Relation Name'] === undefined ? 0 : node['Actual Rows'];
+      const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
+      return sum + (read + removed) * node['Actual Loops'];
+    }, 0);
+  const TABLES = ['organization', 'site', 'external_link', 'import_change'];
+  const IMPORTED = 4_000;
+  const insertRun = (of: { runId: string; partnerId: string }) => `
+    INSERT INTO organization (partner_id, name, name_key, slug, created_at, updated_at, visible_at)
+    SELECT '${of.partnerId}', 'Customer ' || n, 'customer ' || n, 'customer-' || n, now(), now(), now()
+      FROM generate_series(1, ${IMPORTED}) n;
+    INSERT INTO site (partner_id, org_id, name, name_key, created_at, updated_at)
+    SELECT partner_id, id, 'Main', 'main', now(), now() FROM organization WHERE partner_id = '${of.partnerId}';
+    INSERT INTO external_link (partner_id, org_id, system, external_id)
+    SELECT partner_id, id, 'csv', slug FROM organization WHERE partner_id = '${of.partnerId}';
+    INSERT INTO import_change (run_id, partner_id, org_id, resource, action, record_id)
+    SELECT '${of.runId}', partner_id, id, 'organization', 'create', id
+      FROM organization WHERE partner_id = '${of.partnerId}';`;
+  const ANALYZE = `ANALYZE ${TABLES.join(', ')};`;
+  const other = () => insertRun({ runId: randomUUID(), partnerId: randomUUID() });
+  /** Almost all rows of these tables are those of one organization, also as far as the statistics know. */
+  const insertLargeOrganization = (of = { partner: randomUUID(), org: randomUUID() }) => `
+    INSERT INTO device (partner_id, org_id, hostname, os_type, created_at, updated_at)
+    SELECT '${of.partner}', '${of.org}', 'pc-' || n, 'linux', now(), now() FROM generate_series(1, ${IMPORTED}) n;
+    INSERT INTO contact (partner_id, org_id, name, created_at, updated_at)
+    SELECT '${of.partner}', '${of.org}', 'Ann', now(), now() FROM generate_series(1, ${IMPORTED});
+    INSERT INTO device_group (partner_id, org_id, name, name_key, created_at, updated_at)
+    SELECT '${of.partner}', '${of.org}', 'Group ' || n, 'group ' || n, now(), now() FROM generate_series(1, ${IMPORTED}) n;
+    ANALYZE device, contact, device_group;`;
+
+  it.each([
+    ['without statistics', () => insertRun(scope)],
+    ['with statistics', () => insertRun(scope) + ANALYZE],
+    ['with statistics of other partners', () => other() + other() + ANALYZE + insertRun(scope)],
+    ['next to an organization with many records', () => insertLargeOrganization() + insertRun(scope)],
+  ])('reads few rows for each organization of a large import, %s', async (_what, prepare) => {
+    // The locks come first: autovacuum locks a table before it writes its statistics.
+    await database.admin.query(`
+      LOCK TABLE ${TABLES.join(', ')} IN SHARE UPDATE EXCLUSIVE MODE;
+      DELETE FROM pg_statistic WHERE starelid = ANY (ARRAY['${TABLES.join("','")}']::regclass[]);
+      SET session_replication_role = replica; ${prepare()} SET session_replication_role = DEFAULT`);
+    const changes = await listOpen(1_000);
+    const plans: PlanNode[] = [];
+    await database.tenants.transaction(partnerCaller(partnerId), async (tx) => {
+      const explain = async (sql: string, params?: SqlParams) => {
+        const [plan] = await tx.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+          `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
+          params,
+        );
+        plans.push(plan['QUERY PLAN'][0].Plan);
+        return tx.query(sql, params);
+      };
+      const explaining = Object.create(tx, { query: { value: explain } }) as typeof tx;
+      const { organizations } = await repository.loadCurrent(explaining, scope, changes);
+      expect(organizations).toHaveLength(changes.length);
+    });
+    expect(Math.max(...plans.map(countReads))).toBeLessThan(10 * IMPORTED);
   });
 });

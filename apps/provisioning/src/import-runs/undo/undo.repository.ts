@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { TenantTransaction } from '@rmm/persistence';
+import { groupBy } from '../../import/group-by.js';
 import type { OrganizationStateRow } from '../../organizations/organization.events.js';
 import type { SiteStateRow } from '../../sites/site.events.js';
 import type { JournalScope } from '../journal/import-change.js';
@@ -9,6 +10,7 @@ import type {
   CurrentContact,
   CurrentOrganization,
   CurrentSite,
+  LinkKey,
   OpenChange,
   UndoPlan,
 } from './undo-plan.types.js';
@@ -32,32 +34,45 @@ const LOCK_ORGANIZATIONS = `
   SELECT FROM organization o WHERE o.partner_id = :partnerId AND o.id = ANY (:orgIds::uuid[]) ORDER BY o.id FOR UPDATE`;
 
 const ORGANIZATIONS = `
-  SELECT o.id, ${organizationDigest('o')} AS digest, o.deleted_at IS NOT NULL AS "isDeleted",
-         EXISTS (SELECT FROM device d WHERE d.org_id = o.id)
-           OR EXISTS (SELECT FROM device_group g WHERE g.org_id = o.id AND g.deleted_at IS NULL)
-           OR EXISTS (SELECT FROM contact c WHERE c.org_id = o.id)
-           OR EXISTS (SELECT FROM psa_connection p WHERE p.org_id = o.id)
-           OR EXISTS (SELECT FROM organization_security p WHERE p.org_id = o.id) AS "isUsed",
-         coalesce((SELECT jsonb_agg(jsonb_build_object('id', s.id, 'digest', ${siteDigest('s')})) FROM site s
-                    WHERE s.org_id = o.id AND s.deleted_at IS NULL), '[]') AS sites,
-         coalesce((SELECT jsonb_agg(jsonb_build_object('system', l.system, 'externalId', l.external_id,
-                            'connectionId', l.connection_id)) FROM external_link l WHERE l.org_id = o.id), '[]') AS links,
-         coalesce((SELECT jsonb_agg(i.seq::text) FROM import_change i
-                    WHERE i.run_id = :runId AND i.org_id = o.id AND i.action = 'reactivate' AND i.outcome IS NULL
-                      AND (EXISTS (SELECT FROM device d WHERE d.org_id = o.id AND d.created_at > i.recorded_at)
-                        OR EXISTS (SELECT FROM device_group g WHERE g.org_id = o.id AND g.deleted_at IS NULL
-                                     AND g.created_at > i.recorded_at)
-                        OR EXISTS (SELECT FROM contact c WHERE c.org_id = o.id AND c.created_at > i.recorded_at)
-                        OR EXISTS (SELECT FROM site s WHERE s.org_id = o.id AND s.deleted_at IS NULL
-                                     AND s.created_at > i.recorded_at))),
-                  '[]') AS "usedSince"
+  SELECT o.id, ${organizationDigest('o')} AS digest, o.deleted_at IS NOT NULL AS "isDeleted"
     FROM organization o WHERE o.partner_id = :partnerId AND o.id = ANY (:orgIds::uuid[])`;
+
+/** The organizations that have records other than their sites and links. */
+const USED_ORGANIZATIONS = `
+  SELECT d.org_id AS id FROM device d WHERE d.org_id = ANY (:orgIds::uuid[])
+  UNION SELECT g.org_id FROM device_group g WHERE g.org_id = ANY (:orgIds::uuid[]) AND g.deleted_at IS NULL
+  UNION SELECT c.org_id FROM contact c WHERE c.org_id = ANY (:orgIds::uuid[])
+  UNION SELECT p.org_id FROM psa_connection p WHERE p.org_id = ANY (:orgIds::uuid[])
+  UNION SELECT p.org_id FROM organization_security p WHERE p.org_id = ANY (:orgIds::uuid[])`;
+
+const SITES_OF_ORGANIZATIONS = `
+  SELECT s.org_id AS "orgId", s.id, ${siteDigest('s')} AS digest FROM site s
+   WHERE s.org_id = ANY (:orgIds::uuid[]) AND s.deleted_at IS NULL`;
+
+const LINKS_OF_ORGANIZATIONS = `
+  SELECT l.org_id AS "orgId", l.system, l.external_id AS "externalId", l.connection_id AS "connectionId"
+    FROM external_link l WHERE l.org_id = ANY (:orgIds::uuid[])`;
+
+/** The changes that reactivated an organization in which a record was created since. */
+const USED_SINCE = `
+  SELECT i.org_id AS "orgId", i.seq FROM import_change i
+    JOIN (
+      SELECT n.org_id, max(n.created_at) AS created_at FROM (
+          SELECT d.org_id, d.created_at FROM device d WHERE d.org_id = ANY (:orgIds::uuid[])
+          UNION ALL SELECT g.org_id, g.created_at FROM device_group g
+            WHERE g.org_id = ANY (:orgIds::uuid[]) AND g.deleted_at IS NULL
+          UNION ALL SELECT c.org_id, c.created_at FROM contact c WHERE c.org_id = ANY (:orgIds::uuid[])
+          UNION ALL SELECT s.org_id, s.created_at FROM site s
+            WHERE s.org_id = ANY (:orgIds::uuid[]) AND s.deleted_at IS NULL) n
+       GROUP BY n.org_id) newest ON newest.org_id = i.org_id AND newest.created_at > i.recorded_at
+   WHERE i.run_id = :runId AND i.org_id = ANY (:orgIds::uuid[]) AND i.action = 'reactivate' AND i.outcome IS NULL`;
 
 const SITES = `
   SELECT s.id, ${siteDigest('s')} AS digest, s.deleted_at IS NOT NULL AS "isDeleted",
-         coalesce((SELECT c.devices FROM site_count c WHERE c.site_id = s.id), 0) > 0
-           OR EXISTS (SELECT FROM device_group g WHERE g.site_id = s.id AND g.deleted_at IS NULL)
-           OR EXISTS (SELECT FROM contact c WHERE c.site_id = s.id) AS "isUsed"
+         s.id IN (
+           SELECT c.site_id FROM site_count c WHERE c.site_id = ANY (:ids::uuid[]) AND c.devices > 0
+           UNION SELECT g.site_id FROM device_group g WHERE g.site_id = ANY (:ids::uuid[]) AND g.deleted_at IS NULL
+           UNION SELECT c.site_id FROM contact c WHERE c.site_id = ANY (:ids::uuid[])) AS "isUsed"
     FROM site s WHERE s.partner_id = :partnerId AND s.id = ANY (:ids::uuid[])`;
 
 const CONTACTS = `
@@ -130,6 +145,10 @@ const SETTLE = `
     FROM jsonb_to_recordset(:rows::jsonb) AS r(seq bigint, outcome text, reason text)
    WHERE c.run_id = :runId AND c.partner_id = :partnerId AND c.seq = r.seq`;
 
+interface OfOrganization {
+  orgId: string;
+}
+
 /** Reads the journal of a run and restores former values, with a fixed number of statements for each set of changes. */
 @Injectable()
 export class UndoRepository {
@@ -150,9 +169,8 @@ export class UndoRepository {
 
   /** Locks and reads the records that the changes are about. */
   async loadCurrent(tx: TenantTransaction, { runId, partnerId }: JournalScope, changes: readonly OpenChange[]) {
-    const orgIds = [...new Set(changes.map(({ orgId }) => orgId))];
-    await tx.query(LOCK_ORGANIZATIONS, { partnerId, orgIds });
-    const organizations = await tx.query<CurrentOrganization>(ORGANIZATIONS, { partnerId, orgIds, runId });
+    await tx.query(LOCK_ORGANIZATIONS, { partnerId, orgIds: idsOfOrganizations(changes) });
+    const organizations = await this.loadOrganizations(tx, { runId, partnerId }, changes);
     const contactIds = idsOf(changes, 'contact', 'contact_link');
     const contacts =
       contactIds.length === 0 ? [] : await tx.query<CurrentContact>(CONTACTS, { partnerId, ids: contactIds });
@@ -162,6 +180,38 @@ export class UndoRepository {
     const siteIds = [...idsOf(changes, 'site'), ...formerSites];
     const sites = siteIds.length === 0 ? [] : await tx.query<CurrentSite>(SITES, { partnerId, ids: siteIds });
     return { organizations, contacts, sites };
+  }
+
+  /**
+   * Reads each kind of records once for all organizations. A look-up for each of them would be planned as a scan that ends
+   * early where one organization has most rows of a table, and read the whole table each time.
+   */
+  private async loadOrganizations(
+    tx: TenantTransaction,
+    { runId, partnerId }: JournalScope,
+    changes: readonly OpenChange[],
+  ): Promise<CurrentOrganization[]> {
+    const orgIds = idsOfOrganizations(changes);
+    const reactivatedIds = idsOfOrganizations(changes.filter(({ action }) => action === 'reactivate'));
+    const [organizations, used, sites, links, usedSince] = await Promise.all([
+      tx.query<Pick<CurrentOrganization, 'id' | 'digest' | 'isDeleted'>>(ORGANIZATIONS, { partnerId, orgIds }),
+      tx.query<{ id: string }>(USED_ORGANIZATIONS, { orgIds }),
+      tx.query<CurrentOrganization['sites'][number] & OfOrganization>(SITES_OF_ORGANIZATIONS, { orgIds }),
+      tx.query<LinkKey & OfOrganization>(LINKS_OF_ORGANIZATIONS, { orgIds }),
+      reactivatedIds.length === 0
+        ? []
+        : tx.query<{ seq: string } & OfOrganization>(USED_SINCE, { runId, orgIds: reactivatedIds }),
+    ]);
+    const usedIds = new Set(used.map(({ id }) => id));
+    const [sitesOf, linksOf] = [groupBy(sites, orgIdOf), groupBy(links, orgIdOf)];
+    const changesOf = groupBy(usedSince, orgIdOf);
+    return organizations.map((organization) => ({
+      ...organization,
+      isUsed: usedIds.has(organization.id),
+      sites: sitesOf.get(organization.id) ?? [],
+      links: linksOf.get(organization.id) ?? [],
+      usedSince: (changesOf.get(organization.id) ?? []).map(({ seq }) => seq),
+    }));
   }
 
   /** Writes the plan: records that refer to others first. */
@@ -204,3 +254,9 @@ export class UndoRepository {
 const idsOf = (changes: readonly OpenChange[], ...resources: OpenChange['resource'][]): string[] => [
   ...new Set(changes.filter(({ resource }) => resources.includes(resource)).map(({ recordId }) => recordId)),
 ];
+
+const orgIdOf = ({ orgId }: OfOrganization): string => orgId;
+
+function idsOfOrganizations(changes: readonly OpenChange[]): string[] {
+  return [...new Set(changes.map(({ orgId }) => orgId))];
+}
