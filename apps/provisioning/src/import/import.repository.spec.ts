@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SqlParams } from '@rmm/persistence';
 import { partnerCaller, ProvisioningTestDatabase, TEST_SECRETS } from '../../test/provisioning-test-database.js';
+import { countReads, nodesOf, type PlanNode } from '../../test/query-plan.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import type { GroupWrites } from './import-changes.js';
 import { parseImportRows } from './import-rows.js';
@@ -115,24 +116,6 @@ describe('ImportRepository', () => {
     expect(state.remainingCap).toBe(3);
   });
 
-  interface PlanNode {
-    'Node Type': string;
-    'Relation Name'?: string;
-    'Index Name'?: string;
-    'Actual Rows': number;
-    'Actual Loops': number;
-    'Rows Removed by Filter'?: number;
-    'Rows Removed by Join Filter'?: number;
-    Plans?: PlanNode[];
-  }
-  const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
-  /** Returns the number of rows that a plan read of tables or compared in joins. */
-  const countReads = (plan: PlanNode): number =>
-    nodesOf(plan).reduce((sum, node) => {
-      const read = node['Relation Name'] === undefined ? 0 : node['Actual Rows'];
-      const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
-      return sum + (read + removed) * node['Actual Loops'];
-    }, 0);
   const EXISTING = 20_000;
   const insertExisting = (partner: string) => `
     INSERT INTO organization (partner_id, name, name_key, slug, created_at, updated_at, visible_at)

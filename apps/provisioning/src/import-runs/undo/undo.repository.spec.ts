@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { SqlParams } from '@rmm/persistence';
 import { partnerCaller, ProvisioningTestDatabase } from '../../../test/provisioning-test-database.js';
+import { countReads, type PlanNode } from '../../../test/query-plan.js';
 import type { NewImportChange } from '../journal/import-change.js';
 import { ImportJournalRepository } from '../journal/import-journal.repository.js';
 import type { UndoPlan } from './undo-plan.types.js';
@@ -248,23 +249,6 @@ describe('UndoRepository', () => {
     expect(await ownersOfLink()).toEqual([orgId]);
   });
 
-  interface PlanNode {
-    'Relation Name'?: string;
-    'Index Name'?: string;
-    'Actual Rows': number;
-    'Actual Loops': number;
-    'Rows Removed by Filter'?: number;
-    'Rows Removed by Join Filter'?: number;
-    Plans?: PlanNode[];
-  }
-  const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
-  /** Returns the number of rows that a plan read of tables or compared in joins. */
-  const countReads = (plan: PlanNode): number =>
-    nodesOf(plan).reduce((sum, node) => {
-      const read = node['Relation Name'] === undefined ? 0 : node['Actual Rows'];
-      const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
-      return sum + (read + removed) * node['Actual Loops'];
-    }, 0);
   const TABLES = ['organization', 'site', 'external_link', 'import_change'];
   const IMPORTED = 4_000;
   const insertRun = (of: { runId: string; partnerId: string }) => `

@@ -1,0 +1,22 @@
+/** A node of a plan of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
+export interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  'Actual Rows': number;
+  'Actual Loops': number;
+  'Rows Removed by Filter'?: number;
+  'Rows Removed by Join Filter'?: number;
+  Plans?: PlanNode[];
+}
+
+/** Returns a node of a plan and all below it. */
+export const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+
+/** Returns the number of rows that a plan read of tables or compared in joins. */
+export const countReads = (plan: PlanNode): number =>
+  nodesOf(plan).reduce((sum, node) => {
+    const read = node['Relation Name'] === undefined ? 0 : node['Actual Rows'];
+    const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
+    return sum + (read + removed) * node['Actual Loops'];
+  }, 0);
