@@ -1,3 +1,5 @@
+import type { SqlParams, TenantTransaction } from '@rmm/persistence';
+
 /** A node of a plan of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
 export interface PlanNode {
   'Node Type': string;
@@ -20,3 +22,17 @@ export const countReads = (plan: PlanNode): number =>
     const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Join Filter'] ?? 0);
     return sum + (read + removed) * node['Actual Loops'];
   }, 0);
+
+/** Returns a transaction that also explains each statement as it runs, and the plans so far. */
+export function explainStatements(tx: TenantTransaction): { explaining: TenantTransaction; plans: PlanNode[] } {
+  const plans: PlanNode[] = [];
+  const query = async (sql: string, params?: SqlParams) => {
+    const [plan] = await tx.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+      `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
+      params,
+    );
+    plans.push(plan['QUERY PLAN'][0].Plan);
+    return tx.query(sql, params);
+  };
+  return { explaining: Object.create(tx, { query: { value: query } }) as TenantTransaction, plans };
+}

@@ -1,6 +1,6 @@
-export * from './fields/list-page.dto.js';
 export { field, fieldOf, type FieldOptions, type FieldRule } from './fields/field.decorator.js';
 export * from './fields/list-fields.decorator.js';
+export * from './fields/list-page.dto.js';
 export * from './fields/page.dto.js';
 export * from './fields/text-fields.decorator.js';
 export * from './fields/value-fields.decorator.js';

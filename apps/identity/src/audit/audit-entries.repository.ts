@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { createHmac } from 'node:crypto';
 import { isSiteRestricted, type UserCaller } from '@rmm/access';
 import {
   Cursors,
@@ -107,12 +106,7 @@ export class AuditEntriesRepository {
     private readonly tenants: TenantDatabase,
     @Inject(IDENTITY_CONFIG) config: IdentityConfig,
   ) {
-    const { keys, activeKid } = config.secrets.keyRing;
-    this.cursors = new Cursors(
-      createHmac('sha256', keys[activeKid] ?? '')
-        .update('audit-log cursors')
-        .digest(),
-    );
+    this.cursors = Cursors.derive(config.secrets.keyRing, 'audit-log');
   }
 
   /** Lists one page; the cost does not depend on its depth. @throws InvalidCursor */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { SqlParams } from '@rmm/persistence';
 import { partnerCaller, ProvisioningTestDatabase, TEST_SECRETS } from '../../test/provisioning-test-database.js';
-import { countReads, nodesOf, type PlanNode } from '../../test/query-plan.js';
+import { countReads, explainStatements, nodesOf } from '../../test/query-plan.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import type { GroupWrites } from './import-changes.js';
 import { parseImportRows } from './import-rows.js';
@@ -137,22 +136,14 @@ describe('ImportRepository', () => {
       SET session_replication_role = replica; ${prepare()} SET session_replication_role = DEFAULT`);
     const numbers = Array.from({ length: 1_000 }, (_, n) => n + 10_000);
     const given = await readRows(numbers.map((n) => ({ organization: `Customer ${n}`, externalId: `customer-${n}` })));
-    const plans: PlanNode[] = [];
-    await database.tenants.transaction(partnerCaller(partnerId), async (tx) => {
-      const explain = async (sql: string, params?: SqlParams) => {
-        const [plan] = await tx.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-          `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
-          params,
-        );
-        plans.push(plan['QUERY PLAN'][0].Plan);
-        return tx.query(sql, params);
-      };
-      const explaining = Object.create(tx, { query: { value: explain } }) as typeof tx;
+    const plans = await database.tenants.transaction(partnerCaller(partnerId), async (tx) => {
+      const { explaining, plans: explained } = explainStatements(tx);
       const { organizations } = await repository.loadState(explaining, target(), given, null);
       expect(organizations).toHaveLength(1_000);
       const [moved] = organizations;
       const links = numbers.map((n) => ({ orgId: moved.id, system: 'csv', externalId: `customer-${n}`, moved: true }));
       expect((await repository.write(explaining, target(), [buildWrites({ links })])).movedLinks).toHaveLength(1_000);
+      return explained;
     });
     expect(plans).toHaveLength(3);
     expect(Math.max(...plans.map(countReads))).toBeLessThan(3 * EXISTING);

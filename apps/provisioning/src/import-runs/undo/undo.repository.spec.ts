@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import type { SqlParams } from '@rmm/persistence';
 import { partnerCaller, ProvisioningTestDatabase } from '../../../test/provisioning-test-database.js';
-import { countReads, type PlanNode } from '../../../test/query-plan.js';
+import { countReads, explainStatements } from '../../../test/query-plan.js';
 import type { NewImportChange } from '../journal/import-change.js';
 import { ImportJournalRepository } from '../journal/import-journal.repository.js';
 import type { UndoPlan } from './undo-plan.types.js';
@@ -286,19 +285,11 @@ describe('UndoRepository', () => {
       DELETE FROM pg_statistic WHERE starelid = ANY (ARRAY['${TABLES.join("','")}']::regclass[]);
       SET session_replication_role = replica; ${prepare()} SET session_replication_role = DEFAULT`);
     const changes = await listOpen(1_000);
-    const plans: PlanNode[] = [];
-    await database.tenants.transaction(partnerCaller(partnerId), async (tx) => {
-      const explain = async (sql: string, params?: SqlParams) => {
-        const [plan] = await tx.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-          `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
-          params,
-        );
-        plans.push(plan['QUERY PLAN'][0].Plan);
-        return tx.query(sql, params);
-      };
-      const explaining = Object.create(tx, { query: { value: explain } }) as typeof tx;
+    const plans = await database.tenants.transaction(partnerCaller(partnerId), async (tx) => {
+      const { explaining, plans: explained } = explainStatements(tx);
       const { organizations } = await repository.loadCurrent(explaining, scope, changes);
       expect(organizations).toHaveLength(changes.length);
+      return explained;
     });
     expect(Math.max(...plans.map(countReads))).toBeLessThan(10 * IMPORTED);
   });
