@@ -3,7 +3,7 @@ import { partnerCaller, ProvisioningTestDatabase } from '../../../test/provision
 import { countReads, explainStatements } from '../../../test/query-plan.js';
 import type { NewImportChange } from '../journal/import-change.js';
 import { ImportJournalRepository } from '../journal/import-journal.repository.js';
-import type { UndoPlan } from './undo-plan.types.js';
+import type { ChangeOutcome, CurrentOrganization, UndoPlan } from './undo-plan.types.js';
 import { UndoRepository } from './undo.repository.js';
 
 const NOTHING: UndoPlan = {
@@ -248,7 +248,7 @@ describe('UndoRepository', () => {
     expect(await ownersOfLink()).toEqual([orgId]);
   });
 
-  const TABLES = ['organization', 'site', 'external_link', 'import_change'];
+  const TABLES = ['organization', 'site', 'contact', 'external_link', 'contact_link', 'import_change'];
   const IMPORTED = 4_000;
   const insertRun = (of: { runId: string; partnerId: string }) => `
     INSERT INTO organization (partner_id, name, name_key, slug, created_at, updated_at, visible_at)
@@ -258,6 +258,10 @@ describe('UndoRepository', () => {
     SELECT partner_id, id, 'Main', 'main', now(), now() FROM organization WHERE partner_id = '${of.partnerId}';
     INSERT INTO external_link (partner_id, org_id, system, external_id)
     SELECT partner_id, id, 'csv', slug FROM organization WHERE partner_id = '${of.partnerId}';
+    INSERT INTO contact (partner_id, org_id, name, created_at, updated_at)
+    SELECT partner_id, id, 'Ann', now(), now() FROM organization WHERE partner_id = '${of.partnerId}';
+    INSERT INTO contact_link (partner_id, org_id, contact_id, system, external_id)
+    SELECT partner_id, org_id, id, 'csv', '1' FROM contact WHERE partner_id = '${of.partnerId}';
     INSERT INTO import_change (run_id, partner_id, org_id, resource, action, record_id)
     SELECT '${of.runId}', partner_id, id, 'organization', 'create', id
       FROM organization WHERE partner_id = '${of.partnerId}';`;
@@ -272,6 +276,31 @@ describe('UndoRepository', () => {
     INSERT INTO device_group (partner_id, org_id, name, name_key, created_at, updated_at)
     SELECT '${of.partner}', '${of.org}', 'Group ' || n, 'group ' || n, now(), now() FROM generate_series(1, ${IMPORTED}) n;
     ANALYZE device, contact, device_group;`;
+
+  /** Every kind of write, of each of the organizations. */
+  async function planOf(organizations: readonly CurrentOrganization[]): Promise<UndoPlan> {
+    const orgIds = organizations.map(({ id }) => id);
+    const former = { slug: 'former', status: 'active', deletedAt: '2026-01-02T03:04:05.678Z' };
+    const siteIds = organizations.flatMap(({ sites }) => sites.map(({ id }) => id));
+    const links = organizations.flatMap(({ id: orgId, links: own }) => own.map((link) => ({ orgId, ...link })));
+    const half = links.length / 2;
+    const contacts = await select('SELECT id, org_id FROM contact WHERE partner_id = $1 ORDER BY id', partnerId);
+    const inChunk = contacts.filter(({ org_id }) => orgIds.includes(org_id));
+    const values = { siteId: null, name: 'Bob', nameKey: 'bob', email: null, phone: '1', mobile: null, title: 'Dr' };
+    return {
+      ...NOTHING,
+      removedOrganizations: orgIds,
+      deletedOrganizations: orgIds.map((id, n) => ({ id, ...former, slug: `former-${n}` })),
+      removedSites: siteIds,
+      restoredSites: siteIds.map((id) => ({ id, timezone: 'Europe/Rome', address: null, contact: null })),
+      removedLinks: links.slice(half),
+      movedLinks: links.slice(0, half).map((link) => ({ ...link, formerOrgId: orgIds[0] })),
+      removedContactLinks: inChunk.map(({ id, org_id: orgId }) => {
+        return { orgId, contactId: id, system: 'csv', externalId: '1' };
+      }),
+      restoredContacts: inChunk.map(({ id }) => ({ id, ...values, roles: [] })),
+    };
+  }
 
   it.each([
     ['without statistics', () => insertRun(scope)],
@@ -289,6 +318,9 @@ describe('UndoRepository', () => {
       const { explaining, plans: explained } = explainStatements(tx);
       const { organizations } = await repository.loadCurrent(explaining, scope, changes);
       expect(organizations).toHaveLength(changes.length);
+      await repository.apply(explaining, scope, await planOf(organizations));
+      const outcomes = changes.map(({ seq }): ChangeOutcome => ({ seq, outcome: 'removed', reason: null }));
+      await repository.settle(explaining, scope, outcomes);
       return explained;
     });
     expect(Math.max(...plans.map(countReads))).toBeLessThan(10 * IMPORTED);

@@ -82,68 +82,79 @@ const CONTACTS = `
 const ORGANIZATION_STATE = `o.id, o.partner_id AS "partnerId", o.name, o.slug, o.status, o.deleted_at AS "deletedAt", o.version`;
 const SITE_STATE = `s.id, s.org_id AS "orgId", s.partner_id AS "partnerId", s.name, s.deleted_at AS "deletedAt", s.version`;
 
+/**
+ * The rows to write are found by lists of ids, and their former values in an object by id. A join may be planned for the few
+ * rows that old statistics know of a partner or run, and compare each of its rows with each one to write.
+ */
 const REMOVE_ORGANIZATIONS = `
   UPDATE organization o SET deleted_at = now(), import_undone = true, version = o.version + 1
-    FROM jsonb_to_recordset(:rows::jsonb) AS r("removedId" uuid)
-   WHERE o.partner_id = :partnerId AND o.id = r."removedId"
+   WHERE o.partner_id = :partnerId AND o.id = ANY (:ids::uuid[])
   RETURNING ${ORGANIZATION_STATE}`;
 
 const DELETE_ORGANIZATIONS = `
-  UPDATE organization o SET deleted_at = r."deletedAt", slug = r."formerSlug", status = r."formerStatus",
-         version = o.version + 1
-    FROM jsonb_to_recordset(:rows::jsonb)
-      AS r("formerId" uuid, "formerSlug" text, "formerStatus" text, "deletedAt" timestamptz)
-   WHERE o.partner_id = :partnerId AND o.id = r."formerId"
+  UPDATE organization o
+     SET version = o.version + 1, (deleted_at, slug, status) = (
+           SELECT r."deletedAt", r.slug, r.status
+             FROM jsonb_to_record(:rows::jsonb -> o.id::text) AS r("deletedAt" timestamptz, slug text, status text))
+   WHERE o.partner_id = :partnerId AND o.id = ANY (:ids::uuid[])
   RETURNING ${ORGANIZATION_STATE}`;
 
 const LINKS = `jsonb_to_recordset(:rows::jsonb)
   AS r("orgId" uuid, "formerOrgId" uuid, system text, "externalId" text, "connectionId" uuid)`;
-const SAME_LINK = `l.partner_id = :partnerId AND l.org_id = r."orgId" AND l.system = r.system
-  AND l.external_id = r."externalId" AND l.connection_id IS NOT DISTINCT FROM r."connectionId"`;
+/** `LIMIT` keeps the links from being joined: each is found by its key. */
+const SAME_LINK = `LATERAL (
+  SELECT l.id FROM external_link l
+   WHERE l.partner_id = :partnerId AND l.org_id = r."orgId" AND l.system = r.system
+     AND l.external_id = r."externalId" AND l.connection_id IS NOT DISTINCT FROM r."connectionId" LIMIT 1) AS same`;
 
-const REMOVE_LINKS = `DELETE FROM external_link l USING ${LINKS} WHERE ${SAME_LINK}`;
+const REMOVE_LINKS = `
+  DELETE FROM external_link l WHERE l.id = ANY (ARRAY (SELECT same.id FROM ${LINKS} CROSS JOIN ${SAME_LINK}))`;
 
 /** An organization that was erased in the meantime does not get its link back: such a link stays and is removed next. */
 const MOVE_LINKS = `
-  UPDATE external_link l SET org_id = r."formerOrgId" FROM ${LINKS}
-   WHERE ${SAME_LINK} AND EXISTS (SELECT FROM organization o WHERE o.id = r."formerOrgId" AND o.erased_at IS NULL)`;
+  WITH moved AS (
+    SELECT same.id, r."formerOrgId" FROM ${LINKS} CROSS JOIN ${SAME_LINK}
+     WHERE r."formerOrgId" IN (
+       SELECT o.id FROM organization o WHERE o.id = ANY (:formerOrgIds::uuid[]) AND o.erased_at IS NULL))
+  UPDATE external_link l SET org_id = moved."formerOrgId" FROM moved
+   WHERE l.id = ANY (ARRAY (SELECT id FROM moved)) AND l.id = moved.id`;
 
 const REMOVE_SITES = `
   UPDATE site s SET deleted_at = now(), version = s.version + 1
-    FROM jsonb_to_recordset(:rows::jsonb) AS r("removedId" uuid)
-   WHERE s.partner_id = :partnerId AND s.id = r."removedId"
+   WHERE s.partner_id = :partnerId AND s.id = ANY (:ids::uuid[])
   RETURNING ${SITE_STATE}`;
 
 const RESTORE_SITES = `
-  UPDATE site s SET timezone = r."formerZone", address = r."formerAddress", contact = r."formerContact",
-         version = s.version + 1
-    FROM jsonb_to_recordset(:rows::jsonb)
-      AS r("formerId" uuid, "formerZone" text, "formerAddress" jsonb, "formerContact" jsonb)
-   WHERE s.partner_id = :partnerId AND s.id = r."formerId"
+  UPDATE site s
+     SET version = s.version + 1, (timezone, address, contact) = (
+           SELECT r.timezone, r.address, r.contact
+             FROM jsonb_to_record(:rows::jsonb -> s.id::text) AS r(timezone text, address jsonb, contact jsonb))
+   WHERE s.partner_id = :partnerId AND s.id = ANY (:ids::uuid[])
   RETURNING ${SITE_STATE}`;
 
-const REMOVE_CONTACTS = `
-  DELETE FROM contact c USING jsonb_to_recordset(:rows::jsonb) AS r("removedId" uuid)
-   WHERE c.partner_id = :partnerId AND c.id = r."removedId"`;
+const REMOVE_CONTACTS = `DELETE FROM contact c WHERE c.partner_id = :partnerId AND c.id = ANY (:ids::uuid[])`;
 
 const RESTORE_CONTACTS = `
   UPDATE contact c
-     SET site_id = r."siteId", name = r.name, name_key = r."nameKey", email = r.email, phone = r.phone, mobile = r.mobile,
-         title = r.title, roles = ARRAY(SELECT jsonb_array_elements_text(r.roles))
-    FROM jsonb_to_recordset(:rows::jsonb) AS r(id uuid, "siteId" uuid, name text, "nameKey" text, email text, phone text,
-         mobile text, title text, roles jsonb)
-   WHERE c.partner_id = :partnerId AND c.id = r.id`;
+     SET (site_id, name, name_key, email, phone, mobile, title, roles) = (
+           SELECT r."siteId", r.name, r."nameKey", r.email, r.phone, r.mobile, r.title,
+                  ARRAY(SELECT jsonb_array_elements_text(r.roles))
+             FROM jsonb_to_record(:rows::jsonb -> c.id::text)
+               AS r("siteId" uuid, name text, "nameKey" text, email text, phone text, mobile text, title text, roles jsonb))
+   WHERE c.partner_id = :partnerId AND c.id = ANY (:ids::uuid[])`;
 
 const REMOVE_CONTACT_LINKS = `
   DELETE FROM contact_link l
    USING jsonb_to_recordset(:rows::jsonb) AS r("orgId" uuid, "contactId" uuid, system text, "externalId" text)
-   WHERE l.partner_id = :partnerId AND l.org_id = r."orgId" AND l.contact_id = r."contactId" AND l.system = r.system
-     AND l.external_id = r."externalId"`;
+   WHERE l.partner_id = :partnerId AND l.contact_id = ANY (:contactIds::uuid[]) AND l.contact_id = r."contactId"
+     AND l.org_id = r."orgId" AND l.system = r.system AND l.external_id = r."externalId"`;
 
+/** Bounded, since old statistics would have all changes of the run read. */
 const SETTLE = `
-  UPDATE import_change c SET outcome = r.outcome, reason = r.reason
-    FROM jsonb_to_recordset(:rows::jsonb) AS r(seq bigint, outcome text, reason text)
-   WHERE c.run_id = :runId AND c.partner_id = :partnerId AND c.seq = r.seq`;
+  UPDATE import_change c SET outcome = :outcome, reason = :reason
+   WHERE c.run_id = :runId AND c.partner_id = :partnerId
+     AND c.seq BETWEEN (SELECT min(seq) FROM unnest(:seqs::bigint[]) seq) AND (SELECT max(seq) FROM unnest(:seqs::bigint[]) seq)
+     AND c.seq = ANY (:seqs::bigint[])`;
 
 interface OfOrganization {
   orgId: string;
@@ -216,38 +227,43 @@ export class UndoRepository {
 
   /** Writes the plan: records that refer to others first. */
   async apply(tx: TenantTransaction, { partnerId }: JournalScope, plan: UndoPlan): Promise<UndoneRows> {
-    const save = <Row>(sql: string, rows: readonly object[]): Promise<Row[]> =>
-      rows.length === 0 ? Promise.resolve([]) : tx.query<Row>(sql, { partnerId, rows: JSON.stringify(rows) });
-    const ids = (list: readonly string[]) => list.map((removedId) => ({ removedId }));
-    await save(REMOVE_CONTACT_LINKS, plan.removedContactLinks);
-    await save(REMOVE_CONTACTS, ids(plan.removedContacts));
-    await save(RESTORE_CONTACTS, plan.restoredContacts);
-    await save(REMOVE_LINKS, plan.removedLinks);
-    await save(MOVE_LINKS, plan.movedLinks);
-    await save(REMOVE_LINKS, plan.movedLinks); // those that stayed: their key would refuse the next import of the same id
-    const removedSites = await save<SiteStateRow>(REMOVE_SITES, ids(plan.removedSites));
-    const restoredSites = await save<SiteStateRow>(
-      RESTORE_SITES,
-      plan.restoredSites.map(({ id, timezone, address, contact }) => {
-        return { formerId: id, formerZone: timezone, formerAddress: address, formerContact: contact };
-      }),
-    );
-    const removed = await save<OrganizationStateRow>(REMOVE_ORGANIZATIONS, ids(plan.removedOrganizations));
-    const deleted = await save<OrganizationStateRow>(
-      DELETE_ORGANIZATIONS,
-      plan.deletedOrganizations.map(({ id, slug, status, deletedAt }) => {
-        return { formerId: id, formerSlug: slug, formerStatus: status, deletedAt };
-      }),
-    );
+    const write = <Row>(sql: string, rows: readonly unknown[], params: Record<string, unknown>): Promise<Row[]> =>
+      rows.length === 0 ? Promise.resolve([]) : tx.query<Row>(sql, { partnerId, ...params });
+    const remove = <Row>(sql: string, ids: readonly string[]) => write<Row>(sql, ids, { ids });
+    const restore = <Row>(sql: string, rows: readonly { id: string }[]) =>
+      write<Row>(sql, rows, {
+        ids: rows.map(({ id }) => id),
+        rows: JSON.stringify(Object.fromEntries(rows.map((row) => [row.id, row]))),
+      });
+    const { removedLinks, movedLinks, removedContactLinks } = plan;
+    await write(REMOVE_CONTACT_LINKS, removedContactLinks, {
+      contactIds: removedContactLinks.map(({ contactId }) => contactId),
+      rows: JSON.stringify(removedContactLinks),
+    });
+    await remove(REMOVE_CONTACTS, plan.removedContacts);
+    await restore(RESTORE_CONTACTS, plan.restoredContacts);
+    await write(REMOVE_LINKS, removedLinks, { rows: JSON.stringify(removedLinks) });
+    const moved = JSON.stringify(movedLinks);
+    const formerOrgIds = movedLinks.map(({ formerOrgId }) => formerOrgId);
+    await write(MOVE_LINKS, movedLinks, { rows: moved, formerOrgIds });
+    await write(REMOVE_LINKS, movedLinks, { rows: moved }); // those that stayed: their key would refuse the next import of the same id
+    const removedSites = await remove<SiteStateRow>(REMOVE_SITES, plan.removedSites);
+    const restoredSites = await restore<SiteStateRow>(RESTORE_SITES, plan.restoredSites);
+    const removed = await remove<OrganizationStateRow>(REMOVE_ORGANIZATIONS, plan.removedOrganizations);
+    const deleted = await restore<OrganizationStateRow>(DELETE_ORGANIZATIONS, plan.deletedOrganizations);
     return { organizations: [...removed, ...deleted], removedSites, restoredSites };
   }
 
+  /** Stores what became of each change, the changes with the same outcome by one statement. */
   async settle(
     tx: TenantTransaction,
     { runId, partnerId }: JournalScope,
     outcomes: readonly ChangeOutcome[],
   ): Promise<void> {
-    await tx.query(SETTLE, { runId, partnerId, rows: JSON.stringify(outcomes) });
+    for (const same of groupBy(outcomes, ({ outcome, reason }) => `${outcome} ${reason}`).values()) {
+      const [{ outcome, reason }] = same as [ChangeOutcome];
+      await tx.query(SETTLE, { runId, partnerId, outcome, reason, seqs: same.map(({ seq }) => seq) });
+    }
   }
 }
 
