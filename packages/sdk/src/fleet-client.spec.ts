@@ -137,7 +137,7 @@ describe('FleetClient', () => {
     });
     const fake = new FakeFetch([page(1, ['a', 'b']), page(2, ['c'])]);
     const ids: string[] = [];
-    for await (const { id } of clientOf(fake).client.list('/devices', { query: { limit: 2 } })) ids.push(id);
+    for await (const { id } of clientOf(fake).client.list('/webhooks', { query: { limit: 2 } })) ids.push(id);
     expect(ids).toEqual(['a', 'b', 'c']);
     expect(fake.requests.map(({ url }) => url.split('?')[1])).toEqual(['limit=2', 'limit=2&page=2']);
   });

@@ -96,12 +96,13 @@ export class FleetClient {
   }
 
   /**
-   * Returns all records of a list, page by page as they are read. Records that are created or deleted meanwhile may be
-   * missing or appear twice in lists that are paged by number.
+   * Returns all records of a list, page by page as they are read: by cursor where the list has one and the query names no
+   * `page`. Records that are created or deleted meanwhile may be missing or appear twice in lists that are read by number.
    */
   list<Path extends ListPath>(path: Path, options?: RequestOptions<'get', Path>): AsyncGenerator<ListRecord<Path>> {
     const first: UntypedOptions = options ?? {};
-    const records = listRecords(async (query) => (await this.send('get', path, { ...first, query })).body, first.query);
+    const read = async (query: UntypedOptions['query']) => (await this.send('get', path, { ...first, query })).body;
+    const records = listRecords(path, read, first.query);
     return records as AsyncGenerator<ListRecord<Path>>;
   }
 

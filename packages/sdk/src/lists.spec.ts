@@ -2,9 +2,12 @@ import { listRecords } from './lists.js';
 
 type Query = Readonly<Record<string, unknown>>;
 
-async function collect(read: (query: Query) => unknown, first?: Query): Promise<unknown[]> {
+/** A list that is read by number. */
+const NUMBERED = '/webhooks';
+
+async function collect(read: (query: Query) => unknown, first?: Query, path = NUMBERED): Promise<unknown[]> {
   const records: unknown[] = [];
-  for await (const record of listRecords((query) => Promise.resolve(read(query)), first)) records.push(record);
+  for await (const record of listRecords(path, (query) => Promise.resolve(read(query)), first)) records.push(record);
   return records;
 }
 
@@ -62,6 +65,23 @@ describe('listRecords', () => {
     expect(await collect(({ cursor = '' }) => pages[cursor as string])).toEqual([1, 2, 3]);
   });
 
+  it.each([
+    ['/devices', undefined, { cursor: '' }],
+    ['/webhooks/{id}/deliveries', { status: 'failed' }, { status: 'failed', cursor: '' }],
+    ['/devices', { page: 3 }, { page: 3 }],
+    ['/devices', { cursor: 'b' }, { cursor: 'b' }],
+    ['/webhooks', { search: 'till' }, { search: 'till' }],
+    ['/audit-logs', {}, {}],
+  ])('begins %s with the query %j by %j', async (path, first, expected) => {
+    const queries: Query[] = [];
+    const read = (query: Query) => {
+      queries.push(query);
+      return { data: [], pagination: { limit: 5, nextCursor: null } };
+    };
+    await collect(read, first, path);
+    expect(queries).toEqual([expected]);
+  });
+
   it('throws when the cursor does not advance', async () => {
     const page = { data: [1], pagination: { limit: 1, nextCursor: 'same' } };
     await expect(collect(() => page)).rejects.toThrow('does not advance');
@@ -69,7 +89,7 @@ describe('listRecords', () => {
 
   it('reads no further page when the caller stops', async () => {
     const { read, queries } = numbered(20);
-    for await (const record of listRecords((query) => Promise.resolve(read(query)))) if (record === 3) break;
+    for await (const record of listRecords(NUMBERED, (query) => Promise.resolve(read(query)))) if (record === 3) break;
     expect(queries).toHaveLength(1);
   });
 });

@@ -1,3 +1,4 @@
+import { CURSOR_LISTS } from './generated/cursor-lists.js';
 import type { ApiPath, ResponseBody } from './operations.js';
 
 interface Pagination {
@@ -24,9 +25,13 @@ export type ListRecord<Path extends ListPath> =
 
 type Query = Readonly<Record<string, unknown>>;
 
-/** Reads all pages of a list, by cursor where the list has one, else by number. */
-export async function* listRecords(read: (query: Query) => Promise<unknown>, first: Query = {}): AsyncGenerator {
-  let query = first;
+/** Reads all pages of a list: by cursor where the list has one and the query names no page, else by number. */
+export async function* listRecords(
+  path: string,
+  read: (query: Query) => Promise<unknown>,
+  first: Query = {},
+): AsyncGenerator {
+  let query = CURSOR_LISTS.has(path) && first['page'] === undefined ? { cursor: '', ...first } : first;
   for (;;) {
     const { data, pagination } = (await read(query)) as Page;
     yield* data;

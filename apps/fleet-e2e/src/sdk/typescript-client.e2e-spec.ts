@@ -53,9 +53,12 @@ describe('the TypeScript client', () => {
     const names = ['Alder', 'Birch', 'Cedar'];
     const { orgId } = await createOrganization(partner.client);
     for (const name of names) await client.post('/orgs/sites', { body: { orgId, name } });
-    const found: string[] = [];
-    for await (const site of client.list('/orgs/sites', { query: { orgId, limit: 2 } })) found.push(site.name);
-    expect(found.sort()).toEqual([...names, 'Head Office']);
+    for (const first of [{}, { page: 1 }]) {
+      const found: string[] = [];
+      for await (const site of client.list('/orgs/sites', { query: { orgId, limit: 2, ...first } }))
+        found.push(site.name);
+      expect(found.sort()).toEqual([...names, 'Head Office']);
+    }
     const actions = new Set<string>();
     await eventually(async () => {
       for await (const entry of client.list('/audit-logs', { query: { limit: 50 } })) actions.add(entry.action);
