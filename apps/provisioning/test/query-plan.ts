@@ -1,4 +1,4 @@
-import type { SqlParams, TenantTransaction } from '@rmm/persistence';
+import type { SqlExecutor, SqlParams } from '@rmm/persistence';
 
 /** A node of a plan of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
 export interface PlanNode {
@@ -23,16 +23,21 @@ export const countReads = (plan: PlanNode): number =>
     return sum + (read + removed) * node['Actual Loops'];
   }, 0);
 
-/** Returns a transaction that also explains each statement as it runs, and the plans so far. */
-export function explainStatements(tx: TenantTransaction): { explaining: TenantTransaction; plans: PlanNode[] } {
+/**
+ * Returns an executor that also explains each statement as it runs, and the plans so far. Explaining runs a statement too: what
+ * it returns is the result of the second time.
+ */
+export function explainStatements<Executor extends SqlExecutor>(
+  executor: Executor,
+): { explaining: Executor; plans: PlanNode[] } {
   const plans: PlanNode[] = [];
   const query = async (sql: string, params?: SqlParams) => {
-    const [plan] = await tx.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+    const [plan] = await executor.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
       `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
       params,
     );
     plans.push(plan['QUERY PLAN'][0].Plan);
-    return tx.query(sql, params);
+    return executor.query(sql, params);
   };
-  return { explaining: Object.create(tx, { query: { value: query } }) as TenantTransaction, plans };
+  return { explaining: Object.create(executor, { query: { value: query } }) as Executor, plans };
 }

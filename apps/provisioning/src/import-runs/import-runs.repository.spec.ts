@@ -7,6 +7,7 @@ import {
   ProvisioningTestDatabase,
   TEST_SECRETS,
 } from '../../test/provisioning-test-database.js';
+import { countReads, explainStatements } from '../../test/query-plan.js';
 import { ImportLeaseLost } from './import-run.errors.js';
 import { ImportRunsRepository, type LeasedRun, type RunAdvance } from './import-runs.repository.js';
 
@@ -236,6 +237,25 @@ describe('ImportRunsRepository', () => {
       await addChange(active);
       expect(await runs.purge(KEPT)).toBe(0);
       expect([await runsIn('import_run_row'), await runsIn('import_change')]).toEqual([[active], [active]]);
+    });
+
+    it('reads the runs that have data, not all that are older', async () => {
+      const OLDER = 20_000;
+      await database.admin.query(
+        `INSERT INTO import_run (partner_id, kind, source, state, updated_at, committed_at)
+         SELECT $1, 'organizations', 'file', 'completed', t, t
+           FROM generate_series(1, $2::int) n, LATERAL (SELECT now() - interval '30 days' - n * interval '1 minute' AS t) times`,
+        [partnerId, OLDER],
+      );
+      await database.admin.query('ANALYZE import_run');
+      const expired = await insert({ updated_at: daysAgo(8), committed_at: daysAgo(8) });
+      await addRow(expired);
+      await addChange(expired);
+      const { explaining, plans } = explainStatements(database.worker);
+      expect(await new ImportRunsRepository(database.tenants, TEST_SECRETS, explaining).purge(KEPT)).toBe(0);
+      expect(await runsIn('import_run_row')).toEqual([]);
+      expect(await runsIn('import_change')).toEqual([]);
+      expect(Math.max(...plans.map(countReads))).toBeLessThan(OLDER / 10);
     });
 
     it('deletes old parts of files, except of a file that is still to be read', async () => {

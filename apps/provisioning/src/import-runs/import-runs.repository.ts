@@ -101,23 +101,33 @@ const ADVANCE = `
 const KEEP_UNSEEN = `
   UPDATE import_change SET outcome = 'kept', reason = 'no_access' WHERE run_id = :id AND outcome IS NULL RETURNING 1 AS one`;
 
-const PURGE_ROWS = `
-  DELETE FROM import_run_row WHERE run_id IN (
-    SELECT r.id FROM import_run r
-     WHERE r.source = 'file' AND r.updated_at < now() - make_interval(days => :days)
-       AND r.state NOT IN ('parsing', 'annotating', 'committing', 'undoing')
-       AND EXISTS (SELECT FROM import_run_row e WHERE e.run_id = r.id)
-     ORDER BY r.updated_at LIMIT 1)
+/** Rows of one statement. */
+const MAX_PURGED = 10_000;
+
+/** Deletes parts of expired runs, which are found by their parts: most runs are older and have none. */
+const purgeParts = (table: string, isExpired: string): string => `
+  WITH RECURSIVE stored AS (
+    (SELECT p.run_id AS id FROM ${table} p ORDER BY p.run_id LIMIT 1)
+    UNION ALL
+    SELECT (SELECT p.run_id FROM ${table} p WHERE p.run_id > s.id ORDER BY p.run_id LIMIT 1) FROM stored s
+     WHERE s.id IS NOT NULL)
+  DELETE FROM ${table} WHERE ctid = ANY (ARRAY (
+    SELECT p.ctid FROM ${table} p
+     WHERE p.run_id = ANY (ARRAY (SELECT r.id FROM import_run r WHERE r.id IN (SELECT id FROM stored) AND ${isExpired}))
+     LIMIT ${MAX_PURGED}))
   RETURNING 1 AS one`;
 
-const PURGE_CHANGES = `
-  DELETE FROM import_change WHERE run_id IN (
-    SELECT r.id FROM import_run r
-     WHERE r.committed_at < now() - make_interval(hours => :hours) AND r.state <> 'undoing'
-       AND r.updated_at < now() - make_interval(days => 1)
-       AND EXISTS (SELECT FROM import_change e WHERE e.run_id = r.id)
-     ORDER BY r.updated_at LIMIT 1)
-  RETURNING 1 AS one`;
+const PURGE_ROWS = purgeParts(
+  'import_run_row',
+  `r.source = 'file' AND r.updated_at < now() - make_interval(days => :days)
+   AND r.state NOT IN ('parsing', 'annotating', 'committing', 'undoing')`,
+);
+
+const PURGE_CHANGES = purgeParts(
+  'import_change',
+  `r.committed_at < now() - make_interval(hours => :hours) AND r.state <> 'undoing'
+   AND r.updated_at < now() - make_interval(days => 1)`,
+);
 
 const PURGE_CHUNKS = `
   DELETE FROM import_file_chunk c
@@ -215,7 +225,7 @@ export class ImportRunsRepository extends SortedListRepository<ImportRun, never>
     return (await tx.query(KEEP_UNSEEN, { id })).length;
   }
 
-  /** Deletes what is kept no longer, one run at a time. @returns the number of rows */
+  /** Deletes some of what is kept no longer. @returns the number of rows */
   async purge(days: { rows: number; runs: number; undoHours: number }): Promise<number> {
     const deleted = [
       await this.worker.query(PURGE_ROWS, { days: days.rows }),
