@@ -239,6 +239,17 @@ describe('ImportRunsRepository', () => {
       expect([await runsIn('import_run_row'), await runsIn('import_change')]).toEqual([[active], [active]]);
     });
 
+    it('deletes a large run in several batches', async () => {
+      const runId = await insert({ updated_at: daysAgo(8), committed_at: null });
+      await database.admin.query(
+        `INSERT INTO import_run_row (run_id, partner_id, index, line, cells)
+         SELECT $1, $2, n, n + 2, '[]' FROM generate_series(1, 10001) n`,
+        [runId, partnerId],
+      );
+      expect([await runs.purge(KEPT), await runs.purge(KEPT), await runs.purge(KEPT)]).toEqual([10_000, 1, 0]);
+      expect(await runsIn('import_run_row')).toEqual([]);
+    });
+
     it('reads the runs that have data, not all that are older', async () => {
       const OLDER = 20_000;
       await database.admin.query(
