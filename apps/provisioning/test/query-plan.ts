@@ -5,6 +5,7 @@ export interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
   'Index Name'?: string;
+  'Index Cond'?: string;
   'Actual Rows': number;
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
@@ -23,6 +24,15 @@ export const countReads = (plan: PlanNode): number =>
     return sum + (read + removed) * node['Actual Loops'];
   }, 0);
 
+/** Runs a statement and returns its plan instead of its result. */
+export async function explain(executor: SqlExecutor, sql: string, params?: SqlParams): Promise<PlanNode> {
+  const [row] = await executor.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
+    `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
+    params,
+  );
+  return row['QUERY PLAN'][0].Plan;
+}
+
 /**
  * Returns an executor that also explains each statement as it runs, and the plans so far. Explaining runs a statement too: what
  * it returns is the result of the second time.
@@ -32,11 +42,7 @@ export function explainStatements<Executor extends SqlExecutor>(
 ): { explaining: Executor; plans: PlanNode[] } {
   const plans: PlanNode[] = [];
   const query = async (sql: string, params?: SqlParams) => {
-    const [plan] = await executor.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-      `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ${sql}`,
-      params,
-    );
-    plans.push(plan['QUERY PLAN'][0].Plan);
+    plans.push(await explain(executor, sql, params));
     return executor.query(sql, params);
   };
   return { explaining: Object.create(executor, { query: { value: query } }) as Executor, plans };

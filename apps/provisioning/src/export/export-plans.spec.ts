@@ -3,6 +3,7 @@ import type { ExportRequest } from '@rmm/contracts';
 import type { HasTenant, SqlParams } from '@rmm/persistence';
 import { exportRequest } from '../../test/export-pagination.js';
 import { ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
+import { explain, nodesOf, type PlanNode } from '../../test/query-plan.js';
 import { DEVICES, ExportRepository, SITES } from './export.repository.js';
 import { FieldValuePagesRepository } from './field-value-pages.repository.js';
 import * as records from './record-pages.repository.js';
@@ -23,16 +24,6 @@ const LARGE = ['export_record', 'device', 'device_hardware'];
 const RESOURCES = Object.values(records).filter(
   (value): value is RecordResource => typeof value === 'object' && 'isOfDevice' in value,
 );
-
-interface PlanNode {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Cond'?: string;
-  'Actual Rows': number;
-  'Actual Loops': number;
-  'Rows Removed by Filter'?: number;
-  Plans?: PlanNode[];
-}
 
 /** The plans of the pages of exports, over the data of many partners. */
 describe('a page of an export', () => {
@@ -120,18 +111,13 @@ describe('a page of an export', () => {
         value: async (caller: HasTenant, sql: string, params: SqlParams) => {
           statements += 1;
           return database.tenants.transaction(caller, async (tx) => {
-            const [row] = await tx.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(
-              `EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`,
-              params,
-            );
-            plans.push(row['QUERY PLAN'][0].Plan);
+            plans.push(await explain(tx, sql, params));
             return [];
           });
         },
       },
     }) as typeof database.tenants;
 
-  const flatten = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(flatten)];
   const rowsOf = (node: PlanNode) =>
     (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops'];
 
@@ -148,7 +134,7 @@ describe('a page of an export', () => {
 
   function expectIndexes(maxRows = MAX_ROWS): void {
     for (const plan of plans) {
-      const scans = flatten(plan).filter((node) => node['Relation Name'] !== undefined);
+      const scans = nodesOf(plan).filter((node) => node['Relation Name'] !== undefined);
       for (const scan of scans) {
         const description = JSON.stringify({ ...scan, Plans: undefined });
         if (LARGE.includes(String(scan['Relation Name']))) expect(description).not.toContain('Seq Scan');

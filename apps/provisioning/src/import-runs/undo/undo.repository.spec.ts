@@ -283,7 +283,7 @@ describe('UndoRepository', () => {
     const former = { slug: 'former', status: 'active', deletedAt: '2026-01-02T03:04:05.678Z' };
     const siteIds = organizations.flatMap(({ sites }) => sites.map(({ id }) => id));
     const links = organizations.flatMap(({ id: orgId, links: own }) => own.map((link) => ({ orgId, ...link })));
-    const half = links.length / 2;
+    const half = links.length / 2; // each organization has one link and one contact
     const contacts = await select('SELECT id, org_id FROM contact WHERE partner_id = $1 ORDER BY id', partnerId);
     const inChunk = contacts.filter(({ org_id }) => orgIds.includes(org_id));
     const values = { siteId: null, name: 'Bob', nameKey: 'bob', email: null, phone: '1', mobile: null, title: 'Dr' };
@@ -298,7 +298,8 @@ describe('UndoRepository', () => {
       removedContactLinks: inChunk.map(({ id, org_id: orgId }) => {
         return { orgId, contactId: id, system: 'csv', externalId: '1' };
       }),
-      restoredContacts: inChunk.map(({ id }) => ({ id, ...values, roles: [] })),
+      removedContacts: inChunk.slice(half).map(({ id }) => id),
+      restoredContacts: inChunk.slice(0, half).map(({ id }) => ({ id, ...values, roles: [] })),
     };
   }
 
