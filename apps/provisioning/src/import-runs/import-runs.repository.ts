@@ -17,7 +17,7 @@ import {
   type SortedRows,
 } from '../lists/sorted-list.repository.js';
 import type { ActiveImportState, ImportKind, ImportFailure, ImportRunState } from './import-run.entity.js';
-import { ImportRun } from './import-run.entity.js';
+import { ACTIVE_STATES, ImportRun } from './import-run.entity.js';
 import { ImportLeaseLost } from './import-run.errors.js';
 
 /** A run on which this process works until its lease ends. */
@@ -56,8 +56,8 @@ const RUN = `r.id, r.partner_id AS "partnerId", r.kind, r.source, r.connection_i
   r.step_started_at AS "stepStartedAt", r.created_at AS "createdAt", r.updated_at AS "updatedAt",
   r.committed_at AS "committedAt", r.finished_at AS "finishedAt"`;
 
-const WAITING = `
-  state IN ('parsing', 'annotating', 'committing', 'undoing') AND (leased_until IS NULL OR leased_until <= now())`;
+const ACTIVE = `('${ACTIVE_STATES.join("', '")}')`;
+const WAITING = `state IN ${ACTIVE} AND (leased_until IS NULL OR leased_until <= now())`;
 
 /** The run that waits longest; a run that was worked on goes to the end of the queue. */
 const LEASE = `
@@ -120,7 +120,7 @@ const purgeParts = (table: string, isExpired: string): string => `
 const PURGE_ROWS = purgeParts(
   'import_run_row',
   `r.source = 'file' AND r.updated_at < now() - make_interval(days => :days)
-   AND r.state NOT IN ('parsing', 'annotating', 'committing', 'undoing')`,
+   AND r.state NOT IN ${ACTIVE}`,
 );
 
 const PURGE_CHANGES = purgeParts(
@@ -139,7 +139,7 @@ const PURGE_RUNS = `
   DELETE FROM import_run WHERE id IN (
     SELECT id FROM import_run
      WHERE updated_at < now() - make_interval(days => :days)
-       AND state NOT IN ('parsing', 'annotating', 'committing', 'undoing') LIMIT 500)
+       AND state NOT IN ${ACTIVE} LIMIT 500)
   RETURNING 1 AS one`;
 
 /** Stores import runs, and leases the active ones to replicas. */

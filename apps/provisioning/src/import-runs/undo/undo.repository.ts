@@ -235,18 +235,17 @@ export class UndoRepository {
         ids: rows.map(({ id }) => id),
         rows: JSON.stringify(Object.fromEntries(rows.map((row) => [row.id, row]))),
       });
-    const { removedLinks, movedLinks, removedContactLinks } = plan;
-    await write(REMOVE_CONTACT_LINKS, removedContactLinks, {
+    const save = (sql: string, rows: readonly object[], lists: Record<string, string[]> = {}) =>
+      write(sql, rows, { rows: JSON.stringify(rows), ...lists });
+    const { removedContactLinks, movedLinks } = plan;
+    await save(REMOVE_CONTACT_LINKS, removedContactLinks, {
       contactIds: removedContactLinks.map(({ contactId }) => contactId),
-      rows: JSON.stringify(removedContactLinks),
     });
     await remove(REMOVE_CONTACTS, plan.removedContacts);
     await restore(RESTORE_CONTACTS, plan.restoredContacts);
-    await write(REMOVE_LINKS, removedLinks, { rows: JSON.stringify(removedLinks) });
-    const moved = JSON.stringify(movedLinks);
-    const formerOrgIds = movedLinks.map(({ formerOrgId }) => formerOrgId);
-    await write(MOVE_LINKS, movedLinks, { rows: moved, formerOrgIds });
-    await write(REMOVE_LINKS, movedLinks, { rows: moved }); // those that stayed: their key would refuse the next import of the same id
+    await save(REMOVE_LINKS, plan.removedLinks);
+    await save(MOVE_LINKS, movedLinks, { formerOrgIds: movedLinks.map(({ formerOrgId }) => formerOrgId) });
+    await save(REMOVE_LINKS, movedLinks); // those that stayed: their key would refuse the next import of the same id
     const removedSites = await remove<SiteStateRow>(REMOVE_SITES, plan.removedSites);
     const restoredSites = await restore<SiteStateRow>(RESTORE_SITES, plan.restoredSites);
     const removed = await remove<OrganizationStateRow>(REMOVE_ORGANIZATIONS, plan.removedOrganizations);
