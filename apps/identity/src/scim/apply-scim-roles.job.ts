@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Job, Logger } from '@rmm/service-kit';
+import type { SsoProvider } from '../sso/sso-provider.entity.js';
 import { SsoProvidersRepository } from '../sso/sso-providers.repository.js';
 import { ScimMembershipsService } from './scim-memberships.service.js';
 import type { ScimUser } from './scim-user.entity.js';
@@ -20,27 +21,37 @@ export class ApplyScimRolesJob {
     private readonly logger: Logger,
   ) {}
 
+  /** Changes a batch of each provider at a time, so that one with many users does not delay the others. */
   @Job({ name: 'apply-scim-roles', everyMs: 2_000 })
   async run(): Promise<void> {
-    while ((await this.worker.transaction((tx) => this.applyBatch(tx))) === BATCH);
+    for (let hasMore = true; hasMore;) {
+      hasMore = false;
+      for (const id of await this.users.listOutdatedProviders(this.worker)) {
+        const changed = await this.worker.transaction((tx) => this.applyBatch(tx, id));
+        hasMore ||= changed === BATCH;
+      }
+    }
   }
 
-  private async applyBatch(tx: WorkerTransaction): Promise<number> {
-    const users = await this.users.lockOutdated(tx, BATCH);
-    for (const user of users) await this.apply(tx, user);
+  private async applyBatch(tx: WorkerTransaction, providerId: string): Promise<number> {
+    const provider = await this.providers.find(providerId, tx);
+    if (!provider) return 0;
+    const users = await this.users.lockOutdated(tx, provider, BATCH);
+    for (const user of users) await this.apply(tx, provider, user);
     return users.length;
   }
 
   /** A role that may not be given is left out: the next change of the user or of the settings tries again. */
-  private async apply(tx: WorkerTransaction, user: ScimUser): Promise<void> {
-    const provider = await this.providers.find(user.providerId, tx);
-    if (!provider) return;
+  private async apply(tx: WorkerTransaction, provider: SsoProvider, user: ScimUser): Promise<void> {
     try {
       await this.memberships.apply(tx, provider, user);
     } catch (err) {
       if (!(err instanceof ScimRoleNotGrantable)) throw err;
-      const { id: scimUserId, providerId } = user;
-      this.logger.warn({ err, scimUserId, providerId }, 'SCIM role not given; the member keeps the former role');
+      const { id: scimUserId } = user;
+      this.logger.warn(
+        { err, scimUserId, providerId: provider.id },
+        'SCIM role not given; the member keeps the former role',
+      );
     }
     await this.users.change(tx, user.id, { settingsVersion: provider.configVersion });
   }

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { ScimCaller } from '@rmm/access';
-import { isUniqueViolation } from '@rmm/persistence';
+import { isUniqueViolation, type WorkerTransaction } from '@rmm/persistence';
+import { countReads, explainStatements } from '@rmm/persistence/testing';
 import { IdentityTestDatabase } from '../../test/identity-test-database.js';
 import { createScimCaller, createScimUser } from '../../test/scim-rows.js';
+import type { SsoProvider } from '../sso/sso-provider.entity.js';
 import { ScimUsersRepository } from './scim-users.repository.js';
 
 describe('ScimUsersRepository', () => {
@@ -51,24 +53,59 @@ describe('ScimUsersRepository', () => {
     expect(await change({ externalId: 'X' })).toMatchObject({ externalId: 'X' });
   });
 
-  it('locks the users that older settings apply to, each for one of two transactions', async () => {
-    const own = await createScimCaller(database);
-    const ids = [await createScimUser(database, own), await createScimUser(database, own)].sort();
-    const ofOwn = async (tx: Parameters<typeof repository.lockOutdated>[0]) =>
-      (await repository.lockOutdated(tx, 1_000)).map(({ id }) => id).filter((id) => ids.includes(id));
-    expect(await database.worker.transaction(ofOwn)).toEqual([]);
-    await database.worker.transaction((tx) => repository.outdate(tx, own, ids));
-    await database.worker.transaction(async (first) => {
-      expect(await ofOwn(first)).toEqual(ids);
-      const [second] = await database.query<{ locked: number }>(
-        `SELECT count(*)::integer AS locked FROM (SELECT id FROM scim_user WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED) free`,
-        [ids],
-      );
-      expect(second.locked).toBe(0);
+  describe('users of older settings', () => {
+    let own: ScimCaller;
+    let ids: string[];
+
+    beforeEach(async () => {
+      own = await createScimCaller(database);
+      ids = [await createScimUser(database, own), await createScimUser(database, own)].sort();
     });
-    await database.query('UPDATE sso_provider SET config_version = 2 WHERE id = $1', [own.providerId]);
-    await database.query('UPDATE scim_user SET settings_version = 2 WHERE id = $1', [ids[0]]);
-    expect(await database.worker.transaction(ofOwn)).toEqual([ids[1]]);
+
+    const setVersion = (version: number) =>
+      database.query('UPDATE sso_provider SET config_version = $2 WHERE id = $1', [own.providerId, version]);
+    const lockAll = async (tx: WorkerTransaction) => {
+      const provider = { id: own.providerId, configVersion: 2 } as SsoProvider;
+      return (await repository.lockOutdated(tx, provider, 1_000)).map(({ id }) => id).sort();
+    };
+
+    it('are found by their provider', async () => {
+      const isListed = async () => (await repository.listOutdatedProviders(database.worker)).includes(own.providerId);
+      expect(await isListed()).toBe(false);
+      await database.worker.transaction((tx) => repository.outdate(tx, own, [ids[1]]));
+      expect(await isListed()).toBe(true);
+      await database.query('UPDATE scim_user SET settings_version = 1 WHERE id = $1', [ids[1]]);
+      expect(await isListed()).toBe(false);
+      await setVersion(2);
+      expect(await isListed()).toBe(true);
+    });
+
+    it('are locked, each for one of two transactions', async () => {
+      await database.worker.transaction(async (first) => {
+        expect(await lockAll(first)).toEqual(ids);
+        const free = await database.query('SELECT FROM scim_user WHERE id = ANY ($1) FOR UPDATE SKIP LOCKED', [ids]);
+        expect(free).toHaveLength(0);
+      });
+      await database.query('UPDATE scim_user SET settings_version = 2 WHERE id = $1', [ids[0]]);
+      expect(await database.worker.transaction(lockAll)).toEqual([ids[1]]);
+    });
+
+    it('are found without reading those of present settings, also when no statistics are there yet', async () => {
+      await database.query(
+        `WITH account AS (
+           INSERT INTO user_account (email, name)
+           SELECT 'many-' || n || '-' || $1 || '@users.test', 'Many' FROM generate_series(1, 3000) n RETURNING id, email
+         )
+         INSERT INTO scim_user (partner_id, org_id, provider_id, user_id, user_name, email, active, owns_account, settings_version)
+         SELECT $2, $3, $1::uuid, id, email, email, TRUE, TRUE, 1 FROM account`,
+        [own.providerId, own.partnerId, own.orgId],
+      );
+      await database.worker.transaction(async (tx) => {
+        const { explaining, plans } = explainStatements(tx);
+        expect(await repository.listOutdatedProviders(explaining)).not.toContain(own.providerId);
+        expect(countReads(plans[0])).toBeLessThan(100);
+      });
+    });
   });
 
   it.each([

@@ -8,6 +8,7 @@ import {
   type Values,
   type WorkerTransaction,
 } from '@rmm/persistence';
+import type { SsoProvider } from '../sso/sso-provider.entity.js';
 import type { FilterCondition } from './scim-filter.js';
 import type { ScimPage } from './scim-query.js';
 import { ScimUser } from './scim-user.entity.js';
@@ -95,16 +96,24 @@ export class ScimUsersRepository extends TenantRepository<ScimUser> {
     });
   }
 
-  /** Locks users for whom older settings of roles apply than those of their provider; oldest ids first. */
-  lockOutdated(tx: WorkerTransaction, limit: number): Promise<ScimUser[]> {
+  /** Lists providers with users for whom older settings of roles apply. It reads one user of each provider at most. */
+  async listOutdatedProviders(db: SqlExecutor): Promise<string[]> {
+    const rows = await db.query<{ id: string }>(
+      `SELECT p.id FROM sso_provider p CROSS JOIN LATERAL (
+         SELECT FROM scim_user u WHERE u.provider_id = p.id AND u.settings_version < p.config_version LIMIT 1
+       ) outdated`,
+    );
+    return rows.map(({ id }) => id);
+  }
+
+  /** Locks users of a provider for whom older settings of roles apply; oldest settings first. */
+  lockOutdated(tx: WorkerTransaction, provider: SsoProvider, limit: number): Promise<ScimUser[]> {
     return this.findMany(tx, {
+      where: { providerId: provider.id },
       conditions: [
-        {
-          sql: `EXISTS (SELECT FROM sso_provider p
-            WHERE p.id = scimUser.providerId AND p.config_version <> scimUser.settingsVersion)`,
-        },
+        { sql: 'scimUser.settingsVersion < :version::integer', params: { version: provider.configVersion } },
       ],
-      sort: { id: 'ASC' },
+      sort: { settingsVersion: 'ASC' },
       limit,
       lock: 'FOR UPDATE SKIP LOCKED',
     });

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ExportRequest } from '@rmm/contracts';
 import type { HasTenant, SqlParams } from '@rmm/persistence';
+import { explain, nodesOf, type PlanNode } from '@rmm/persistence/testing';
 import { exportRequest } from '../../test/export-pagination.js';
 import { ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
-import { explain, nodesOf, type PlanNode } from '../../test/query-plan.js';
 import { DEVICES, ExportRepository, SITES } from './export.repository.js';
 import { FieldValuePagesRepository } from './field-value-pages.repository.js';
 import * as records from './record-pages.repository.js';

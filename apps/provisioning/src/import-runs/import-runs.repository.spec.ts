@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { countReads, explainStatements } from '@rmm/persistence/testing';
 import { NotFoundError } from '@rmm/service-kit';
 import { insertImportRun, memberCaller } from '../../test/import-run-records.js';
 import {
@@ -7,7 +8,6 @@ import {
   ProvisioningTestDatabase,
   TEST_SECRETS,
 } from '../../test/provisioning-test-database.js';
-import { countReads, explainStatements } from '../../test/query-plan.js';
 import { ImportLeaseLost } from './import-run.errors.js';
 import { ImportRunsRepository, type LeasedRun, type RunAdvance } from './import-runs.repository.js';
 

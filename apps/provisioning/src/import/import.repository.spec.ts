@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { countReads, explainStatements, nodesOf } from '@rmm/persistence/testing';
 import { partnerCaller, ProvisioningTestDatabase, TEST_SECRETS } from '../../test/provisioning-test-database.js';
-import { countReads, explainStatements, nodesOf } from '../../test/query-plan.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import type { GroupWrites } from './import-changes.js';
 import { parseImportRows } from './import-rows.js';

@@ -8,3 +8,4 @@ export { rowSecurityProblems } from './row-security-problems.js';
 export { tablesOfOrganizations } from './tables-of-organizations.js';
 export { untiedTenantTables } from './untied-tenant-tables.js';
 export { StatementPlans, type ExplainedStatement } from './statement-plans.js';
+export { countReads, explain, explainStatements, nodesOf, type PlanNode } from './query-plan.js';

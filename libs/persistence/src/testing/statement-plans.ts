@@ -3,14 +3,7 @@ import { bindParameters } from '../database/named-parameters.js';
 import type { SqlParams, SqlStatement } from '../database/sql-executor.js';
 import type { HasTenant } from '../tenants/tenant-context.js';
 import type { TenantDatabase } from '../tenants/tenant-database.service.js';
-
-interface PlanNode {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  'Index Cond'?: string;
-  Plans?: PlanNode[];
-}
+import { nodesOf, type PlanNode } from './query-plan.js';
 
 export interface ExplainedStatement {
   sql: string;
@@ -71,7 +64,7 @@ export class StatementPlans {
       text: `EXPLAIN (FORMAT JSON) ${text}`,
       values: [...values],
     });
-    const nodes = flatten(rows[0]['QUERY PLAN'][0].Plan);
+    const nodes = nodesOf(rows[0]['QUERY PLAN'][0].Plan);
     const ofLargeTables = nodes.filter((node) => this.large.has(node['Relation Name'] ?? ''));
     const sequential = ofLargeTables.filter((node) => node['Node Type'] === 'Seq Scan');
     const unconditional = ofLargeTables.filter(
@@ -83,10 +76,6 @@ export class StatementPlans {
       fullScans: [...sequential, ...unconditional].map(describe),
     });
   }
-}
-
-function flatten(node: PlanNode): PlanNode[] {
-  return [node, ...(node.Plans ?? []).flatMap(flatten)];
 }
 
 function describe(node: PlanNode): string {

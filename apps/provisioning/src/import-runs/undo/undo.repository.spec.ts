@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { countReads, explainStatements } from '@rmm/persistence/testing';
 import { partnerCaller, ProvisioningTestDatabase } from '../../../test/provisioning-test-database.js';
-import { countReads, explainStatements } from '../../../test/query-plan.js';
 import type { NewImportChange } from '../journal/import-change.js';
 import { ImportJournalRepository } from '../journal/import-journal.repository.js';
 import type { ChangeOutcome, CurrentOrganization, UndoPlan } from './undo-plan.types.js';

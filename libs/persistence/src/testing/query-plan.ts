@@ -1,6 +1,6 @@
-import type { SqlExecutor, SqlParams } from '@rmm/persistence';
+import type { SqlExecutor, SqlParams } from '../database/sql-executor.js';
 
-/** A node of a plan of `EXPLAIN (ANALYZE, FORMAT JSON)`. */
+/** A node of a plan of `EXPLAIN (FORMAT JSON)`; what it counted is only there with `ANALYZE`. */
 export interface PlanNode {
   'Node Type': string;
   'Relation Name'?: string;
