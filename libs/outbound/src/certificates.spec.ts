@@ -25,7 +25,7 @@ const CASES: Case[] = [
   { shows: 'a good one', identity: (ca) => ca.issue({ host: HOST }), outcome: 204 },
   { shows: 'a good one for an address', host: '127.0.0.1', identity: (ca) => ca.issue(LITERAL), outcome: 204 },
   {
-    shows: 'a good one for all names additional it',
+    shows: 'a good one for all names below its domain',
     identity: (ca) => ca.issue({ host: '*.example.com' }),
     outcome: 204,
   },

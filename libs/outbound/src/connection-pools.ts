@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
+import { createSecureContext } from 'node:tls';
 import { buildConnector, Pool } from 'undici';
 import { CountingClient } from './exchange.js';
 import { skipInterimResponses } from './interim-responses.js';
@@ -118,12 +119,15 @@ export class ConnectionPools {
   }
 }
 
+/** The authorities that certificates are verified with. Without it Node creates a context for each connection. */
+const secureContext = createSecureContext();
+
 /** Connects to the addresses of the target only, and checks the peer's address after connecting. */
 function pinnedConnector(target: Target, timeoutMs: number): buildConnector.connector {
   // Set explicitly, so that no environment variable turns verification off.
   const rejectUnauthorized = true;
   const lookup = pinnedLookup(target);
-  const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup, rejectUnauthorized });
+  const connect = buildConnector({ timeout: timeoutMs, allowH2: false, lookup, rejectUnauthorized, secureContext });
   return (options, callback) => {
     // The addresses at this moment, at which Node calls the look-up too: a later check may replace them.
     const { addresses } = target;

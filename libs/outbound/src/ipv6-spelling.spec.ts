@@ -72,7 +72,7 @@ describe('IPv6 hosts', () => {
   });
 
   it.each(['0:5efe', '200:5efe'])(
-    'ISATAP interface ids (%s) are classified additional the address around them',
+    'an address with an ISATAP interface id (%s) is refused for its outer and its inner address',
     (id) => {
       const around = (prefix: string, hex: string) => `https://[${prefix}:${id}:${hex}]/`;
       for (const bad of ['7f00:1', 'a9fe:a9fe', 'a00:1']) {
