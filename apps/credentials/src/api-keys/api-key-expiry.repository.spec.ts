@@ -1,4 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import pg from 'pg';
+import { countReads, explainStatements } from '@rmm/persistence/testing';
 import { buildPartnerCaller } from '../../test/callers.js';
 import { CredentialsTestDatabase } from '../../test/credentials-test-database.js';
 import { ApiKeyExpiryRepository } from './api-key-expiry.repository.js';
@@ -33,6 +35,28 @@ describe('ApiKeyExpiryRepository', () => {
     expect((await mark([first.id])).map((row) => row.id)).toEqual([first.id]);
     expect((await mark(null)).map((row) => row.id)).toContain(second.id);
     expect(await mark(null)).toEqual([]);
+  });
+
+  it('finds expired keys without reading those that have expired long ago or are active', async () => {
+    const { partnerId, orgId } = await create(DAY_MS);
+    const admin = new pg.Client({ connectionString: opened.database.adminUrl });
+    await admin.connect();
+    await admin.query(
+      `INSERT INTO credentials.api_key (partner_id, org_id, name, key_prefix, key_hash, scopes, rate_limit, status, expires_at)
+       SELECT $1, $2, 'Many', 'svc_12345678', sha256(convert_to(n::text, 'UTF8')), '{}', 10,
+         CASE WHEN n % 5 = 0 THEN 'expired' ELSE 'active' END,
+         now() + CASE WHEN n % 5 = 0 THEN interval '-90 days' WHEN n % 5 = 1 THEN interval '90 days' END
+       FROM generate_series(1, 3000) n`,
+      [partnerId, orgId],
+    );
+    await admin.query('ANALYZE credentials.api_key');
+    await admin.end();
+    await create(-1_000);
+    await opened.worker.transaction(async (tx) => {
+      const { explaining, plans } = explainStatements(tx);
+      await repository.markExpired(explaining, null, 500);
+      expect(countReads(plans[0])).toBeLessThan(100);
+    });
   });
 
   it('deletes the hash of a previous key once its overlap has ended', async () => {
