@@ -185,8 +185,8 @@ describe('SessionsRepository', () => {
     await testApp.query(`update session_family set revoked_at = now() - interval '25 hours' where id = $1`, [
       revoked.id,
     ]);
-    expect(await repository.purgeEndedTokens(worker, 1)).toBe(1);
-    expect(await repository.purgeEndedTokens(worker, 100)).toBe(1);
+    expect(await repository.purgeEndedTokens(worker, 2, 1)).toBe(1);
+    expect(await repository.purgeEndedTokens(worker, 2, 100)).toBe(1);
     expect(await tokens([ended.id, revoked.id])).toBe(0);
     expect(await tokens([kept.id])).toBe(1);
     await testApp.query('delete from session_family where id = any($1)', [[kept.id, ended.id, revoked.id]]);

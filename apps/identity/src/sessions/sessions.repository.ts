@@ -361,22 +361,22 @@ export class SessionsRepository {
   }
 
   /**
-   * Deletes tokens of sessions that ended one to four days ago: they are refused with or without a row. Older ones were
-   * deleted before. @returns how many, at most `limit`
+   * Deletes tokens of sessions that ended a day ago: they are refused with or without a row. Earlier ones were deleted
+   * before. @param hours  of sessions before that day to look at @returns how many, at most `limit`
    */
-  async purgeEndedTokens(db: SqlExecutor, limit: number): Promise<number> {
+  async purgeEndedTokens(db: SqlExecutor, hours: number, limit: number): Promise<number> {
     const rows = await db.query(
       `WITH ended AS (
          SELECT id FROM session_family
-         WHERE revoked_at BETWEEN now() - INTERVAL '4 days' AND now() - INTERVAL '1 day'
+         WHERE revoked_at BETWEEN now() - INTERVAL '1 day' - make_interval(hours => :hours) AND now() - INTERVAL '1 day'
          UNION
          SELECT id FROM session_family
-         WHERE absolute_expires_at BETWEEN now() - INTERVAL '4 days' AND now() - INTERVAL '1 day'
+         WHERE absolute_expires_at BETWEEN now() - INTERVAL '1 day' - make_interval(hours => :hours) AND now() - INTERVAL '1 day'
        )
        DELETE FROM refresh_token WHERE id IN (
          SELECT t.id FROM ended e JOIN refresh_token t ON t.family_id = e.id LIMIT :limit
        ) RETURNING id`,
-      { limit },
+      { hours, limit },
     );
     return rows.length;
   }
