@@ -17,6 +17,7 @@ import { OrganizationEraserRepository } from './organization-erasure/organizatio
 import { OrganizationExportModule } from './organization-export/organization-export.module.js';
 import { OrganizationUseModule } from './organization-use/organization-use.module.js';
 import { PartnerWebhooksModule } from './partner-webhooks/partner-webhooks.module.js';
+import { INDEX_SCANS_ONLY } from './planner-settings.js';
 import { PlatformModule } from './platform.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';
@@ -26,12 +27,6 @@ import { SubscriptionsModule } from './subscriptions/subscriptions.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
 const SERVICE = 'webhook-dispatcher';
-
-/**
- * Planner settings of the worker's connections. Its statements look rows up by key and are planned once per connection,
- * often while the partition of the day is empty; without these settings they would scan it later.
- */
-const INDEX_SCANS_ONLY = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' };
 
 @Module({})
 export class AppModule {

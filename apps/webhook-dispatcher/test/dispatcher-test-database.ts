@@ -5,6 +5,7 @@ import { migratedBy } from '@rmm/persistence/testing';
 import { adminPool, startStores, type Stores } from '@rmm/testing-services';
 import { ENTITIES } from '../src/entities.js';
 import { MIGRATIONS } from '../src/migrations/index.js';
+import { INDEX_SCANS_ONLY } from '../src/planner-settings.js';
 import type { Organization } from './organizations.js';
 
 export const SCHEMA = 'webhook_dispatcher';
@@ -35,7 +36,10 @@ export class DispatcherTestDatabase {
       workerDatabaseUrl: worker,
       pools: { serviceMax: 4, workerMax: 4 },
     };
-    const databases = await Databases.open({ schema: SCHEMA, entities: ENTITIES, migrations: MIGRATIONS, config });
+    const databases = await Databases.open({
+      ...{ schema: SCHEMA, entities: ENTITIES, migrations: MIGRATIONS, config },
+      workerSettings: INDEX_SCANS_ONLY,
+    });
     return new DispatcherTestDatabase(stores, databases, adminPool(database, { options: `-c search_path=${SCHEMA}` }));
   }
 

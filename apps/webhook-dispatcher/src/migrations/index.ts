@@ -7,6 +7,7 @@ import { IndexPartnerWebhooks1795438060000 } from './1795438060000-IndexPartnerW
 import { AddWebhookPause1795438120000 } from './1795438120000-AddWebhookPause.js';
 import { KeepOpenDeliveries1795438180000 } from './1795438180000-KeepOpenDeliveries.js';
 import { IndexDeliveriesByEventType1795438300000 } from './1795438300000-IndexDeliveriesByEventType.js';
+import { IndexWaitingWebhooks1796025600000 } from './1796025600000-IndexWaitingWebhooks.js';
 
 /** Oldest first; listed as classes, since a build keeps the output of a deleted file. */
 export const MIGRATIONS = [
@@ -19,4 +20,5 @@ export const MIGRATIONS = [
   AddWebhookPause1795438120000,
   KeepOpenDeliveries1795438180000,
   IndexDeliveriesByEventType1795438300000,
+  IndexWaitingWebhooks1796025600000,
 ];

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { WorkerDatabase } from '@rmm/persistence';
+import { countReads, explainStatements } from '@rmm/persistence/testing';
 import { DispatcherTestDatabase } from '../../test/dispatcher-test-database.js';
 import type { Organization } from '../../test/organizations.js';
 import { partitionOf } from '../replicas/partition-of.js';
@@ -116,6 +118,55 @@ describe('OpenDeliveriesRepository', () => {
     expect(await repository.listOpen(() => false)).toEqual([]);
     await database.rows(`UPDATE delivery SET status = 'delivered' WHERE webhook_id = $1`, [webhookId]);
     expect(await repository.listOpen((orgId) => orgId === organization.orgId)).toEqual([]);
+  });
+
+  it('lists no deleted webhook whose open rows are left, and all others after it', async () => {
+    const ids = await Promise.all(Array.from({ length: 3 }, () => database.webhook(organization)));
+    for (const id of ids) {
+      webhookId = id;
+      await add(60);
+    }
+    const [first, ...others] = ids.sort();
+    await database.rows('DELETE FROM webhook_counter WHERE webhook_id = $1', [first]);
+    await database.rows('DELETE FROM webhook WHERE id = $1', [first]);
+    const listed = await repository.listOpen((orgId) => orgId === organization.orgId);
+    expect(listed.map((one) => one.webhookId).sort()).toEqual(others);
+  });
+
+  it('lists more webhooks than one statement returns', async () => {
+    await database.rows(
+      `WITH added AS (
+         INSERT INTO webhook (partner_id, org_id, name, url_sealed, events)
+         SELECT $1, $2, 'Hook', 'sealed', '{device.*}' FROM generate_series(1, 2001) RETURNING id, partner_id, org_id)
+       INSERT INTO delivery (id, created_at, partner_id, org_id, webhook_id, event_type, event_id, max_attempts, due_at)
+       SELECT gen_random_uuid(), now(), partner_id, org_id, id, 'device.online', 'e', 6, now() + n * interval '1 minute'
+       FROM added CROSS JOIN generate_series(1, 2) n`,
+      [organization.partnerId, organization.orgId],
+    );
+    const listed = await repository.listOpen((orgId) => orgId === organization.orgId);
+    expect(new Set(listed.map((one) => one.webhookId)).size).toBe(2_001);
+    expect(Math.max(...listed.map(({ dueMs }) => dueMs ?? 0))).toBeLessThanOrEqual(60_000);
+    await database.rows('DELETE FROM delivery WHERE org_id = $1', [organization.orgId]);
+  });
+
+  it('reads no webhook that has nothing to send, however many there are', async () => {
+    await database.rows(
+      `WITH added AS (
+         INSERT INTO webhook (partner_id, org_id, name, url_sealed, events)
+         SELECT $1, $2, 'Hook', 'sealed', '{device.*}' FROM generate_series(1, 2000) RETURNING id, partner_id, org_id)
+       INSERT INTO webhook_counter (webhook_id, partner_id, org_id) SELECT * FROM added`,
+      [organization.partnerId, organization.orgId],
+    );
+    await add(60);
+    await database.worker.transaction(async (tx) => {
+      const { explaining, plans } = explainStatements(tx);
+      const [open] = await new OpenDeliveriesRepository(explaining as unknown as WorkerDatabase).listOpen(
+        (orgId) => orgId === organization.orgId,
+      );
+      expect(open?.webhookId).toBe(webhookId);
+      expect(plans).toHaveLength(2);
+      for (const plan of plans) expect(countReads(plan)).toBeLessThan(500);
+    });
   });
 
   it('lists the webhooks whose receiver asked for a pause, also without open rows, until it has ended', async () => {

@@ -33,6 +33,12 @@ export interface OpenWebhook {
   pauseMs: number;
 }
 
+interface OpenRow {
+  webhookId: string;
+  orgId: string | null;
+  dueMs: number;
+}
+
 interface DueRow {
   webhookId: string;
   nextDueMs: number | null;
@@ -72,16 +78,31 @@ const READ_DUE = `
   ) d ON true
   CROSS JOIN LATERAL (SELECT d.bytes <= w.bytes OR (w.is_empty AND d.position = 1) AS fits) f`;
 
-const LIST_OPEN = `
-  SELECT w.id AS "webhookId", coalesce(w.org_id, w.partner_id) AS "orgId",
-         (extract(epoch FROM o.due_at - now()) * 1000)::float8 AS "dueMs",
-         coalesce(extract(epoch FROM c.paused_until - now()) * 1000, 0)::float8 AS "pauseMs"
-  FROM webhook w
-  LEFT JOIN webhook_counter c ON c.webhook_id = w.id
-  CROSS JOIN LATERAL (SELECT min(d.due_at) AS due_at FROM delivery d WHERE d.webhook_id = w.id AND ${OPEN}) o
-  WHERE w.id = ANY(:ids::uuid[]) AND (o.due_at IS NOT NULL OR c.paused_until > now())`;
+const PAGE = 1_000;
 
-const CHUNK = 500;
+/**
+ * Lists webhooks with open rows, from one to the next in the index of open rows: the others are not read. `orgId` is null for
+ * a deleted webhook.
+ */
+const LIST_OPEN = `
+  WITH RECURSIVE waiting AS (
+    (SELECT d.webhook_id, d.due_at FROM delivery d WHERE ${OPEN} AND d.webhook_id > :after::uuid
+     ORDER BY d.webhook_id, d.due_at LIMIT 1)
+    UNION ALL
+    SELECT later.webhook_id, later.due_at FROM waiting CROSS JOIN LATERAL (
+      SELECT d.webhook_id, d.due_at FROM delivery d WHERE ${OPEN} AND d.webhook_id > waiting.webhook_id
+      ORDER BY d.webhook_id, d.due_at LIMIT 1) later
+  )
+  SELECT o.webhook_id AS "webhookId", coalesce(w.org_id, w.partner_id) AS "orgId",
+         (extract(epoch FROM o.due_at - now()) * 1000)::float8 AS "dueMs"
+  FROM (SELECT * FROM waiting LIMIT ${PAGE}) o LEFT JOIN webhook w ON w.id = o.webhook_id
+  ORDER BY o.webhook_id`;
+
+const LIST_PAUSED = `
+  SELECT w.id AS "webhookId", coalesce(w.org_id, w.partner_id) AS "orgId",
+         (extract(epoch FROM c.paused_until - now()) * 1000)::float8 AS "pauseMs"
+  FROM webhook_counter c JOIN webhook w ON w.id = c.webhook_id
+  WHERE c.paused_until > now()`;
 
 /** Reads the deliveries that wait in the table. */
 @Injectable()
@@ -120,15 +141,21 @@ export class OpenDeliveriesRepository {
 
   /** Lists the webhooks with open deliveries or a pause, of all that are included. */
   async listOpen(isIncluded: (orgId: string) => boolean): Promise<OpenWebhook[]> {
-    const webhooks = await this.worker.query<{ id: string; orgId: string }>(
-      'SELECT id, coalesce(org_id, partner_id) AS "orgId" FROM webhook',
-    );
-    const ids = webhooks.flatMap(({ id, orgId }) => (isIncluded(orgId) ? [id] : []));
-    const open: OpenWebhook[] = [];
-    for (let i = 0; i < ids.length; i += CHUNK) {
-      open.push(...(await this.worker.query<OpenWebhook>(LIST_OPEN, { ids: ids.slice(i, i + CHUNK) })));
+    const open = new Map<string, OpenWebhook>();
+    for (const row of await this.worker.query<Omit<OpenWebhook, 'dueMs'>>(LIST_PAUSED)) {
+      if (isIncluded(row.orgId)) open.set(row.webhookId, { ...row, dueMs: null });
     }
-    return open;
+    let page: OpenRow[];
+    let after = '00000000-0000-0000-0000-000000000000';
+    do {
+      page = await this.worker.query<OpenRow>(LIST_OPEN, { after });
+      for (const { webhookId, orgId, dueMs } of page) {
+        if (orgId === null || !isIncluded(orgId)) continue;
+        open.set(webhookId, { webhookId, orgId, dueMs, pauseMs: open.get(webhookId)?.pauseMs ?? 0 });
+      }
+      after = page.at(-1)?.webhookId ?? after;
+    } while (page.length === PAGE);
+    return [...open.values()];
   }
 }
 

@@ -1,5 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
+import { countReads, explainStatements } from '@rmm/persistence/testing';
 import { eventually } from '@rmm/testing-services';
 import { createWebhook, DispatcherTestCluster, type Organization } from '../../test/dispatcher-test-cluster.js';
 import { FakeReceiver } from '../../test/fake-receiver.js';
@@ -67,6 +68,36 @@ describe('SubscriptionsRepository', () => {
       expect(await isResting()).toBe(true);
     },
   );
+
+  it('lists the organizations of a partner that is not active', async () => {
+    await createWebhook(app, organization, receiver.url);
+    await setPartner('suspended');
+    expect(await isResting()).toBe(true);
+    const sibling = await cluster.organization(organization.partnerId);
+    const resting = await new SubscriptionsRepository(app.get(WorkerDatabase)).listRestingOrganizations();
+    expect(resting.has(sibling.orgId)).toBe(false); // without a webhook
+  });
+
+  it('reads the tenants that are not active, not the others', async () => {
+    await cluster.rows(
+      `INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
+       SELECT gen_random_uuid(), gen_random_uuid(), 'Org', 'org', 'active', 1 FROM generate_series(1, 3000)`,
+    );
+    await cluster.rows(
+      `INSERT INTO partner_directory (partner_id, status, version)
+       SELECT gen_random_uuid(), 'active', 1 FROM generate_series(1, 3000)`,
+    );
+    await cluster.rows(
+      `INSERT INTO webhook (partner_id, org_id, name, url_sealed, events, status)
+       SELECT partner_id, org_id, 'Hook', 'x', '{*}', 'disabled' FROM organization_directory`,
+    );
+    await cluster.rows('ANALYZE organization_directory, partner_directory, webhook');
+    await app.get(WorkerDatabase).transaction(async (tx) => {
+      const { explaining, plans } = explainStatements(tx);
+      await new SubscriptionsRepository(explaining as unknown as WorkerDatabase).listRestingOrganizations();
+      expect(countReads(plans[0])).toBeLessThan(500);
+    });
+  });
 
   it('stores the deliveries of a suspended partner and sends them when it is active again', async () => {
     const webhook = await createWebhook(app, organization, receiver.url);

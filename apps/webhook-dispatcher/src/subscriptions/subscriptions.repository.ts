@@ -53,9 +53,11 @@ export class SubscriptionsRepository {
   async listRestingOrganizations(): Promise<Set<string>> {
     const rows = await this.worker.query<{ orgId: string }>(
       `SELECT o.org_id AS "orgId" FROM organization_directory o
-       LEFT JOIN partner_directory p ON p.partner_id = o.partner_id
-       WHERE (o.deleted OR o.status NOT IN ('active', 'trial') OR p.status <> 'active')
+       WHERE (o.deleted OR o.status NOT IN ('active', 'trial'))
          AND EXISTS (SELECT FROM webhook w WHERE w.org_id = o.org_id)
+       UNION ALL
+       SELECT o.org_id FROM partner_directory p JOIN organization_directory o ON o.partner_id = p.partner_id
+       WHERE p.status <> 'active' AND EXISTS (SELECT FROM webhook w WHERE w.org_id = o.org_id)
        UNION ALL
        SELECT p.partner_id FROM partner_directory p
        WHERE p.status <> 'active'
