@@ -41,6 +41,13 @@ describe('SyncPsaJob', () => {
     expect(record).not.toHaveBeenCalled();
   });
 
+  it('looks once when nothing is due', async () => {
+    due = [];
+    const shift = jest.spyOn(due, 'shift');
+    await job.run();
+    expect(shift).toHaveBeenCalledTimes(1);
+  });
+
   it('records a failure and goes on with the others', async () => {
     const error = new PsaFailed('down');
     sync = ({ connectionId }) => (connectionId === 'c-3' ? Promise.reject(error) : Promise.resolve());

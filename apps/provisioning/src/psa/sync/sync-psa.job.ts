@@ -30,15 +30,19 @@ export class SyncPsaJob implements OnModuleDestroy {
 
   @Job({ name: 'sync-psa', everyMs: 5_000 })
   async run(): Promise<void> {
-    await Promise.all(Array.from({ length: CONCURRENCY }, () => this.runDue()));
+    const first = await this.claim();
+    if (first === null) return;
+    const others = Array.from({ length: CONCURRENCY - 1 }, () => this.claim().then((claim) => this.runDue(claim)));
+    await Promise.all([this.runDue(first), ...others]);
   }
 
-  private async runDue(): Promise<void> {
-    while (!this.stopping.signal.aborted) {
-      const claim = await this.syncs.claim();
-      if (claim === null) return;
-      await this.runClaimed(claim);
-    }
+  private async runDue(first: PsaSyncClaim | null): Promise<void> {
+    for (let claim = first; claim !== null; claim = await this.claim()) await this.runClaimed(claim);
+  }
+
+  /** @returns null when nothing is due, or the service stops */
+  private async claim(): Promise<PsaSyncClaim | null> {
+    return this.stopping.signal.aborted ? null : this.syncs.claim();
   }
 
   private async runClaimed(claim: PsaSyncClaim): Promise<void> {
