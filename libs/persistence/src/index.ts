@@ -31,6 +31,7 @@ export {
   type PageRequest,
   type PageRows,
 } from './paging/list-page.js';
+export { MAX_UUID, NIL_UUID } from './paging/uuid-range.js';
 export { MaintainPartitionsJob } from './partitions/maintain-partitions.job.js';
 export { restrictToOrganization, type HasTenant, type TenantContext } from './tenants/tenant-context.js';
 export { tenantCondition, type RowOwnership } from './tenants/tenant-condition.js';

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { AuditTrail } from '@rmm/messaging';
-import { WorkerDatabase } from '@rmm/persistence';
+import { MAX_UUID, NIL_UUID, WorkerDatabase } from '@rmm/persistence';
 import { RateLimits } from '@rmm/rate-limits';
 import { UnavailableError, type TimeoutRule } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
@@ -20,8 +20,6 @@ import type { ChainBreakDto, ChainVerificationDto } from './dto/chain-verificati
 
 /** Entries of a page: hashing them holds the event loop for a few milliseconds. */
 const PAGE = 100;
-const BEFORE_ALL = '00000000-0000-0000-0000-000000000000';
-const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** A long chain takes minutes; it is read in pages, so that other requests are served meanwhile. */
 export const VERIFY_TIMEOUT: TimeoutRule = { path: '/audit-logs/verify', timeoutMs: 300_000 };
@@ -102,7 +100,7 @@ export class ChainVerificationService {
   ): Promise<CheckResult> {
     let link = await this.findLinkBefore(chain, first);
     if (!link) return { checkedRows: 0, broken: { sequence: first, id: '', kind: 'missing' } };
-    let after: ChainPosition = { sequence: first, id: BEFORE_ALL };
+    let after: ChainPosition = { sequence: first, id: NIL_UUID };
     let checkedRows = 0;
     for (;;) {
       if (signal?.aborted) throw new UnavailableError(undefined, { logDetails: { reason: 'client disconnected' } });
@@ -129,7 +127,7 @@ export class ChainVerificationService {
     const [before] = await this.repository.listChain(
       this.worker,
       chain,
-      { sequence: first - 1, id: BEFORE_ALL },
+      { sequence: first - 1, id: NIL_UUID },
       first - 1,
       1,
     );
@@ -148,7 +146,7 @@ export class ChainVerificationService {
     if (last < sealedUpTo) return null;
     if (head && link.checksum !== head.checksum) return { sequence: head.sequence, id: '', kind: 'changed' };
     if (latest === null || latest <= sealedUpTo) return null;
-    const after = { sequence: sealedUpTo, id: AFTER_ALL };
+    const after = { sequence: sealedUpTo, id: MAX_UUID };
     const [added] = await this.repository.listChain(this.worker, chain, after, latest, 1);
     return added ? { sequence: added.sequence, id: added.id, kind: 'reordered' } : null;
   }

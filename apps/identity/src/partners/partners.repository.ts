@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { PartnerSecurity, PartnersSince, PartnersSinceRequest, PartnerState } from '@rmm/contracts';
 import {
+  NIL_UUID,
   TenantDatabase,
   TenantRepository,
   WorkerDatabase,
@@ -98,8 +99,8 @@ export class PartnersRepository extends TenantRepository<Partner> {
   /** Lists a page of all partners, ordered by id, after the last one of the page before. Under the worker login. */
   async listSince({ after, limit }: PartnersSinceRequest): Promise<PartnersSince> {
     const rows = await this.worker.query<PartnerStateRow>(
-      `SELECT ${STATE} FROM partner WHERE :after::uuid IS NULL OR id > :after::uuid ORDER BY id LIMIT :limit`,
-      { after, limit: limit + 1 },
+      `SELECT ${STATE} FROM partner WHERE id > :after::uuid ORDER BY id LIMIT :limit`,
+      { after: after ?? NIL_UUID, limit: limit + 1 },
     );
     const page = rows.slice(0, limit);
     return { partners: page.map(toPartnerState), next: rows.length > limit ? (page.at(-1)?.id ?? null) : null };

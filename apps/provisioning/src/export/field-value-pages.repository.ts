@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { tenantOf } from '@rmm/access';
 import type { ExportedCustomFieldValue, ExportRequest } from '@rmm/contracts';
-import { limitBytes, TenantDatabase } from '@rmm/persistence';
+import { limitBytes, NIL_UUID, TenantDatabase } from '@rmm/persistence';
 import {
   EXPORT_PAGE_BYTES,
   type ExportFilter,
@@ -13,7 +13,7 @@ import {
 } from './export-page.js';
 import { IS_VISIBLE } from './export.repository.js';
 
-const NIL = `'00000000-0000-0000-0000-000000000000'::uuid`;
+const NIL = `'${NIL_UUID}'::uuid`;
 /** The position: a value is identified by its device and its definition. */
 const [UPDATED_AT, DEVICE, DEFINITION] = [':afterUpdatedAt::timestamptz', ':afterId::uuid', ':afterDefinitionId::uuid'];
 

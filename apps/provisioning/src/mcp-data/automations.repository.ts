@@ -1,13 +1,13 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import type { McpAutomation, McpPage } from '@rmm/contracts';
-import { countMatching, Cursors, TenantDatabase } from '@rmm/persistence';
+import { countMatching, Cursors, MAX_UUID, TenantDatabase } from '@rmm/persistence';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { LISTED_DESCRIPTION } from './mcp-data.mapper.js';
 
 const LATEST_FIRST = 'latest';
 /** After every record, as PostgreSQL's text. */
-const START = ['infinity', 'ffffffff-ffff-ffff-ffff-ffffffffffff'];
+const START = ['infinity', MAX_UUID];
 
 interface AutomationRow extends Omit<McpAutomation, 'updatedAt'> {
   sourceUpdatedAt: Date;

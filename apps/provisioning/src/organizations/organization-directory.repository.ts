@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { OrganizationSource } from '@rmm/access';
 import type { ListSinceRequest, OrganizationState } from '@rmm/contracts';
-import { WorkerDatabase } from '@rmm/persistence';
+import { NIL_UUID, WorkerDatabase } from '@rmm/persistence';
 import { BadRequestError } from '@rmm/service-kit';
 import { toOrganizationState, type OrganizationStateRow } from './organization.events.js';
 
@@ -29,8 +29,8 @@ export class OrganizationDirectoryRepository implements OrganizationSource {
     next: string | null;
   }> {
     const rows = await this.worker.query<OrganizationStateRow>(
-      `SELECT ${STATE} FROM organization WHERE :after::uuid IS NULL OR id > :after::uuid ORDER BY id LIMIT :limit`,
-      { after, limit: limit + 1 },
+      `SELECT ${STATE} FROM organization WHERE id > :after::uuid ORDER BY id LIMIT :limit`,
+      { after: after ?? NIL_UUID, limit: limit + 1 },
     );
     const page = rows.slice(0, limit);
     const next = rows.length > limit ? (page.at(-1)?.id ?? null) : null;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type TenantTransaction, WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
+import { NIL_UUID, type TenantTransaction, WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import type { Webhook } from '../webhooks/webhook.entity.js';
 import type { WebhookRecovery } from './webhook-recovery.entity.js';
 
@@ -9,10 +9,8 @@ export interface HistoryCursor {
   id: string;
 }
 
-const LEAST_ID = '00000000-0000-0000-0000-000000000000';
-
 /** Returns the position before all deliveries created at `time` or later. */
-export const cursorBefore = (time: Date): HistoryCursor => ({ createdAt: time.toISOString(), id: LEAST_ID });
+export const cursorBefore = (time: Date): HistoryCursor => ({ createdAt: time.toISOString(), id: NIL_UUID });
 
 export interface CountRequest {
   webhookId: string;

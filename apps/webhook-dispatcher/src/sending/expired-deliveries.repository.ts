@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { WorkerDatabase } from '@rmm/persistence';
+import { NIL_UUID, WorkerDatabase } from '@rmm/persistence';
 import { partitionOf } from '../replicas/partition-of.js';
 import type { QueuedDelivery } from './queued-delivery.js';
 
@@ -64,9 +64,9 @@ const DELETE_ROWS = `
   WHERE d.id = row.id AND d.created_at = row.created_at AND NOT EXISTS (SELECT FROM webhook w WHERE w.id = d.webhook_id)`;
 
 const START: OpenRowPosition = {
-  webhookId: '00000000-0000-0000-0000-000000000000',
+  webhookId: NIL_UUID,
   dueAt: '-infinity',
-  id: '00000000-0000-0000-0000-000000000000',
+  id: NIL_UUID,
 };
 
 /** Finds the deliveries that are still open when their retention is about to end. */

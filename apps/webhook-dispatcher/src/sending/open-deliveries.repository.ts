@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { WorkerDatabase } from '@rmm/persistence';
+import { NIL_UUID, WorkerDatabase } from '@rmm/persistence';
 import { partitionOf } from '../replicas/partition-of.js';
 import type { QueuedDelivery } from './queued-delivery.js';
 
@@ -146,7 +146,7 @@ export class OpenDeliveriesRepository {
       if (isIncluded(row.orgId)) open.set(row.webhookId, { ...row, dueMs: null });
     }
     let page: OpenRow[];
-    let after = '00000000-0000-0000-0000-000000000000';
+    let after: string = NIL_UUID;
     do {
       page = await this.worker.query<OpenRow>(LIST_OPEN, { after });
       for (const { webhookId, orgId, dueMs } of page) {

@@ -1,4 +1,4 @@
-import type { SqlExecutor } from '@rmm/persistence';
+import { MAX_UUID, NIL_UUID, type SqlExecutor } from '@rmm/persistence';
 
 /** The status of a row whose last change could not be applied: refused until it is read from the owner again. */
 export const UNKNOWN = 'unknown';
@@ -99,10 +99,10 @@ export abstract class TenantDirectoryRepository<Entry extends { status: string }
   async markMissing(db: SqlExecutor, { after, upTo, ids, readSeconds }: MissingRange): Promise<string[]> {
     const rows = await db.query<{ id: string }>(
       `UPDATE ${this.table} d SET status = '${UNKNOWN}', updated_at = now()
-       WHERE (:after::uuid IS NULL OR ${this.id} > :after::uuid) AND (:upTo::uuid IS NULL OR ${this.id} <= :upTo::uuid)
+       WHERE ${this.id} > :after::uuid AND ${this.id} <= :upTo::uuid
          AND ${this.id} <> ALL (:ids::uuid[]) AND status <> '${UNKNOWN}' AND ${NOT_WRITTEN_MEANWHILE}
        RETURNING ${this.id} AS id`,
-      { after, upTo, ids, readSeconds },
+      { after: after ?? NIL_UUID, upTo: upTo ?? MAX_UUID, ids, readSeconds },
     );
     return rows.map(({ id }) => id);
   }
