@@ -12,7 +12,7 @@ import type { Cidr } from '@rmm/validation';
 import { readLimits, type IdentityLimits } from './limits.js';
 import { readWebAuthnConfig, type WebAuthnConfig } from './passkeys/webauthn.config.js';
 import type { Argon2Cost, HashingBudget } from './passwords/password-hasher.service.js';
-import type { MfaMethod } from './users/user.js';
+import type { MfaMethod } from './users/user.types.js';
 
 export const IDENTITY_CONFIG = Symbol('IDENTITY_CONFIG');
 

@@ -5,7 +5,7 @@ import type { RateLimits } from '@rmm/rate-limits';
 import { RateLimitedError } from '@rmm/service-kit';
 import type { IdentityConfig } from '../src/config.js';
 import type { SsoProvider } from '../src/sso/sso-provider.entity.js';
-import type { User, UserMembership } from '../src/users/user.js';
+import type { User, UserMembership } from '../src/users/user.types.js';
 
 export interface RecordedEntry {
   caller: AuditedCaller;

@@ -4,7 +4,7 @@ import { REPORT_BODIES } from './agents/reports/reports.controller.js';
 import { type ProvisioningConfig, readProvisioningConfig } from './config.js';
 import { DEV_PUSH_BODY, DEV_PUSH_TIMEOUT } from './dev-push/dto/dev-push-form.dto.js';
 import { IMPORT_UPLOAD_BODY, IMPORT_UPLOAD_TIMEOUT } from './import-runs/dto/import-upload.dto.js';
-import { PSA_LIMITS } from './psa/psa-limits.js';
+import { PSA_LIMITS } from './psa/psa.limits.js';
 
 const IMPORT_LIMIT_BYTES = 8 * 1024 * 1024;
 const BUNDLE_LIMIT_BYTES = 20 * 1024 * 1024;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { UserCaller } from '@rmm/access';
-import type { JournalScope } from '../src/import-runs/journal/import-change.js';
+import type { JournalScope } from '../src/import-runs/journal/import-change.types.js';
 import { partnerCaller } from './provisioning-test-database.js';
 
 /** Inserts an import run of a file; ready when `values` name no state. */

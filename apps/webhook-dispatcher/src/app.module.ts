@@ -17,7 +17,7 @@ import { OrganizationEraserRepository } from './organization-erasure/organizatio
 import { OrganizationExportModule } from './organization-export/organization-export.module.js';
 import { OrganizationUseModule } from './organization-use/organization-use.module.js';
 import { PartnerWebhooksModule } from './partner-webhooks/partner-webhooks.module.js';
-import { INDEX_SCANS_ONLY } from './planner-settings.js';
+import { INDEX_SCANS_ONLY } from './planner.constants.js';
 import { PlatformModule } from './platform.module.js';
 import { QueuesModule } from './queues/queues.module.js';
 import { RecoveryModule } from './recovery/recovery.module.js';

@@ -5,7 +5,7 @@ import { migratedBy } from '@rmm/persistence/testing';
 import { adminPool, startStores, type Stores } from '@rmm/testing-services';
 import { ENTITIES } from '../src/entities.js';
 import { MIGRATIONS } from '../src/migrations/index.js';
-import { INDEX_SCANS_ONLY } from '../src/planner-settings.js';
+import { INDEX_SCANS_ONLY } from '../src/planner.constants.js';
 import type { Organization } from './organizations.js';
 
 export const SCHEMA = 'webhook_dispatcher';

@@ -20,9 +20,9 @@ import { hasPermission } from '@rmm/permissions';
 import { WorkerDatabase } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { sameMembership } from '../members/membership.js';
+import { sameMembership } from '../members/membership.types.js';
 import { MfaGraceService } from '../mfa/mfa-grace.service.js';
-import { evaluateMfa } from '../mfa/mfa-policy.js';
+import { evaluateMfa } from '../mfa/mfa.policy.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { AccessRepository, type SessionAccess } from './access.repository.js';
 

@@ -3,7 +3,7 @@ import type { UserCaller } from '@rmm/access';
 import type { AccessGrant, AccessInOrganizationRequest, AccessResolveRequest, AccessSnapshot } from '@rmm/contracts';
 import type { Permission } from '@rmm/permissions';
 import { WorkerDatabase, type SqlExecutor } from '@rmm/persistence';
-import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import type { SecuritySettings } from '../mfa/mfa.policy.js';
 import { permissionsOfRole } from '../roles/roles.repository.js';
 
 /** Everything that decides about one session, as stored. */

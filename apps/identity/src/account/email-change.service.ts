@@ -14,7 +14,7 @@ import { CurrentPasswordWrong, ReauthenticationRequired } from '../passwords/pas
 import { RegistrationsRepository } from '../registration/registrations.repository.js';
 import { isFresh, SessionsService } from '../sessions/sessions.service.js';
 import { SsoEnforced } from '../sso/sso.errors.js';
-import { isSsoOnly, type User } from '../users/user.js';
+import { isSsoOnly, type User } from '../users/user.types.js';
 import type { UpdateProfileDto } from './dto/update-profile.dto.js';
 
 const ACTION = 'user.email.change.requested';

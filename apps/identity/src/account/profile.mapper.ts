@@ -1,8 +1,8 @@
 import { hasFullPartnerAccess, type UserCaller } from '@rmm/access';
 import { splitPermission } from '@rmm/permissions';
 import type { PendingMembership } from '../invitations/invitations.repository.js';
-import { sameMembership } from '../members/membership.js';
-import type { User, UserMembership } from '../users/user.js';
+import { sameMembership } from '../members/membership.types.js';
+import type { User, UserMembership } from '../users/user.types.js';
 import type { AccountDto, MembershipDto, PendingMembershipDto, ProfileDto } from './dto/profile.dto.js';
 
 export interface AccountParts {

@@ -6,7 +6,7 @@ import { UnauthenticatedError, ValidationError } from '@rmm/service-kit';
 import { InvitationsRepository } from '../invitations/invitations.repository.js';
 import { ManagedByScim } from '../members/member.errors.js';
 import { MfaRepository } from '../mfa/mfa.repository.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { AccountDto, ProfileDto, UpdatedProfileDto } from './dto/profile.dto.js';
 import type { UpdateProfileDto } from './dto/update-profile.dto.js';

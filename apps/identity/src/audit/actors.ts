@@ -1,6 +1,6 @@
 import type { Actor } from '@rmm/contracts';
 import type { AuditedCaller } from '@rmm/messaging';
-import type { MembershipKey } from '../members/membership.js';
+import type { MembershipKey } from '../members/membership.types.js';
 
 /** Returns a user as actor of an audit entry. */
 export const actorOf = (user: { id: string; email?: string }): Actor => ({

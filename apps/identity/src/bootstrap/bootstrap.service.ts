@@ -5,7 +5,7 @@ import { Logger } from '@rmm/service-kit';
 import { SYSTEM_CALLER } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { PasswordHasher } from '../passwords/password-hasher.service.js';
-import { assertStrongPassword } from '../passwords/password-rules.js';
+import { assertStrongPassword } from '../passwords/password.policy.js';
 import { RolesRepository } from '../roles/roles.repository.js';
 import { UsersRepository } from '../users/users.repository.js';
 

@@ -1,6 +1,6 @@
 import type { UserCaller } from '@rmm/access';
 import type { Permission } from '@rmm/permissions';
-import type { UserMembership } from '../users/user.js';
+import type { UserMembership } from '../users/user.types.js';
 import { mayReceiveLink, type InvitedAccount } from './invitation-link.policy.js';
 import type { PendingMembership } from './invitations.repository.js';
 

@@ -2,7 +2,7 @@ import type { UserCaller } from '@rmm/access';
 import { missingPermissions, type Permission } from '@rmm/permissions';
 import { canAccessMembership } from '../members/membership-access.policy.js';
 import { isWithinSites } from '../members/site-restriction.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { PendingMembership } from './invitations.repository.js';
 
 /** The account that a link invites, with everything it may act as. */

@@ -11,7 +11,7 @@ import { MailService } from '../mail/mail.service.js';
 import { tenantOf, type MemberScope } from '../members/member-scope.service.js';
 import { RolesRepository } from '../roles/roles.repository.js';
 import type { Transaction } from '../transaction.js';
-import type { User, UserStatus } from '../users/user.js';
+import type { User, UserStatus } from '../users/user.types.js';
 import type { AccountSummary } from '../users/users.repository.js';
 import type { InviteDeliveryDto } from './dto/invitation.dto.js';
 import { mayReceiveLink } from './invitation-link.policy.js';

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
-import type { OrgAccess } from '../members/membership.js';
+import type { OrgAccess } from '../members/membership.types.js';
 
 /**
  * A membership that its user has not accepted yet, and the link to accept it. It grants nothing and counts for nothing.

@@ -12,7 +12,7 @@ import {
 import { tenantOf, type MemberScope } from '../members/member-scope.service.js';
 import { MembersRepository, type MemberSites, type NewMembership } from '../members/members.repository.js';
 import type { Transaction } from '../transaction.js';
-import type { User, UserMembership, UserStatus } from '../users/user.js';
+import type { User, UserMembership, UserStatus } from '../users/user.types.js';
 import { UsersRepository, type AccountSummary } from '../users/users.repository.js';
 import type { Invitation } from './invitation.entity.js';
 

@@ -9,7 +9,7 @@ import { MemberScopeService, tenantOf, type MemberScope } from '../members/membe
 import { UserNotInvited } from '../members/member.errors.js';
 import { assertWithinSites } from '../members/site-restriction.js';
 import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
-import type { UserStatus } from '../users/user.js';
+import type { UserStatus } from '../users/user.types.js';
 import type { InvitationDto, InviteDeliveryDto, InvitedUserDto } from './dto/invitation.dto.js';
 import type { InviteUserDto } from './dto/invite-user.dto.js';
 import type { ListInvitationsDto } from './dto/list-invitations.dto.js';

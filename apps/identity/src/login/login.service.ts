@@ -8,7 +8,7 @@ import { emailBucket } from '../limits.js';
 import { MfaLoginService, type LoginResult } from '../mfa/mfa-login.service.js';
 import { PasswordVerificationService } from '../passwords/password-verification.service.js';
 import { LoginSessionsService } from '../sessions/login-sessions.service.js';
-import { findMembershipToEnter, isSsoOnly, type User, type UserMembership } from '../users/user.js';
+import { findMembershipToEnter, isSsoOnly, type User, type UserMembership } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { LoginDto } from './dto/login.dto.js';
 import { withLatencyFloor } from './latency-floor.js';

@@ -1,4 +1,4 @@
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 
 /**
  * Returns the language of mails to a user: its own choice, else that of its partner. Needed for addresses that are not, or

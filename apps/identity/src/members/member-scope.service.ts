@@ -12,7 +12,7 @@ import { ValidationError } from '@rmm/service-kit';
 import { PartnersRepository } from '../partners/partners.repository.js';
 import { ContextRequired } from './member.errors.js';
 import type { NewMembership } from './members.repository.js';
-import type { MembershipKey, OrgAccess } from './membership.js';
+import type { MembershipKey, OrgAccess } from './membership.types.js';
 import { assertWithinSites } from './site-restriction.js';
 
 /** The owner of members: a partner, or one organization. */

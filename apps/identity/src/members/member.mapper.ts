@@ -1,5 +1,5 @@
 import type { MfaConfig } from '../config.js';
-import { evaluateMfa } from '../mfa/mfa-policy.js';
+import { evaluateMfa } from '../mfa/mfa.policy.js';
 import type { UserAccount } from '../users/user-account.entity.js';
 import type { UserDto, VOLATILE_USER_FIELDS } from './dto/member.dto.js';
 import type { PlatformUserDto } from './dto/platform-user.dto.js';

@@ -10,12 +10,12 @@ import {
   type TenantTransaction,
 } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
-import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import type { SecuritySettings } from '../mfa/mfa.policy.js';
 import type { Transaction } from '../transaction.js';
-import type { UserStatus } from '../users/user.js';
+import type { UserStatus } from '../users/user.types.js';
 import type { ListUsersDto } from './dto/list-members.dto.js';
 import { tenantOf, type MemberRestrictions, type MemberScope } from './member-scope.service.js';
-import type { OrgAccess } from './membership.js';
+import type { OrgAccess } from './membership.types.js';
 import { OrganizationMembership } from './organization-membership.entity.js';
 import { PartnerMembership } from './partner-membership.entity.js';
 

@@ -1,6 +1,6 @@
 import type { UserCaller } from '@rmm/access';
 import { canAccessMembership } from './membership-access.policy.js';
-import type { MembershipKey } from './membership.js';
+import type { MembershipKey } from './membership.types.js';
 
 const system: MembershipKey = { scope: 'system', partnerId: null, orgId: null };
 const partner: MembershipKey = { scope: 'partner', partnerId: 'p', orgId: null };

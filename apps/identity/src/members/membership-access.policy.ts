@@ -1,5 +1,5 @@
 import type { UserCaller } from '@rmm/access';
-import type { MembershipKey } from './membership.js';
+import type { MembershipKey } from './membership.types.js';
 
 /** Checks whether a membership is in a tenant that the caller administers; its permissions are checked apart from that. */
 export function canAccessMembership(caller: UserCaller, membership: MembershipKey): boolean {

@@ -10,7 +10,7 @@ import { InvitationsRepository } from '../invitations/invitations.repository.js'
 import type { LoginRefusal } from '../login/login.errors.js';
 import { LoginAuditService } from '../sessions/login-audit.service.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
-import { tenantIsActive, type User, type UserMembership } from '../users/user.js';
+import { tenantIsActive, type User, type UserMembership } from '../users/user.types.js';
 import type { LeaveTenantDto } from './dto/leave-tenant.dto.js';
 import { assertAnotherAdmin } from './last-admin.policy.js';
 import { membershipKeyOf, tenantOf, type MemberScope } from './member-scope.service.js';

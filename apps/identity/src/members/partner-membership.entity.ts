@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
-import type { OrgAccess } from './membership.js';
+import type { OrgAccess } from './membership.types.js';
 
 /** Makes a user a member of a partner. */
 @Entity('partner_membership')

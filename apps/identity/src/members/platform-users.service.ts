@@ -6,7 +6,7 @@ import { assertIfMatchAny, ValidationError } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import type { UserAccount } from '../users/user-account.entity.js';
-import type { UserStatus } from '../users/user.js';
+import type { UserStatus } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { PlatformUserDto } from './dto/platform-user.dto.js';
 import type { UpdateUserDto } from './dto/update-user.dto.js';

@@ -7,7 +7,7 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { SmsPurpose } from '../sms/sms-codes.repository.js';
 import { SmsCodesService } from '../sms/sms-codes.service.js';
 import type { Transaction } from '../transaction.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { MfaStateRepository } from './mfa-state.repository.js';
 import { MfaMethodMismatch } from './mfa.errors.js';
 import { MfaRepository, totpSealContext } from './mfa.repository.js';

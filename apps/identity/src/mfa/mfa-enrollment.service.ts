@@ -6,11 +6,10 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { AccountProofsService, type AccountProofs } from '../passwords/account-proofs.service.js';
 import { CurrentPasswordWrong, ReauthenticationRequired } from '../passwords/password.errors.js';
 import { SessionsService, type IssuedSession, type SessionUser } from '../sessions/sessions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { MfaSetupStartedDto } from './dto/mfa-setup-started.dto.js';
 import { MfaCodesService } from './mfa-codes.service.js';
 import { MfaFactorsService } from './mfa-factors.service.js';
-import { requiresFactor, toMfaPolicyInput } from './mfa-policy.js';
 import { MfaStateRepository, type TotpSetup } from './mfa-state.repository.js';
 import {
   MfaCodeInvalid,
@@ -19,6 +18,7 @@ import {
   MfaSetupNotPending,
   ReplacementSessionRequired,
 } from './mfa.errors.js';
+import { requiresFactor, toMfaPolicyInput } from './mfa.policy.js';
 import { newRecoveryCodes } from './recovery-codes.js';
 import { StepUpService } from './step-up.service.js';
 import { newTotpSecret, totpUrl } from './totp.js';

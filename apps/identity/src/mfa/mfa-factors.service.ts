@@ -5,7 +5,7 @@ import { AuditTrail } from '@rmm/messaging';
 import { TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import { UnauthenticatedError } from '@rmm/service-kit';
 import { MailService, type NewMail } from '../mail/mail.service.js';
-import { sameMembership } from '../members/membership.js';
+import { sameMembership } from '../members/membership.types.js';
 import { SecurityPoliciesService } from '../security-policy/security-policies.service.js';
 import {
   SessionsService,
@@ -14,7 +14,7 @@ import {
   type SessionUser,
   type StoredSession,
 } from '../sessions/sessions.service.js';
-import type { MfaMethod, User, UserMembership } from '../users/user.js';
+import type { MfaMethod, User, UserMembership } from '../users/user.types.js';
 import { MfaCodesService } from './mfa-codes.service.js';
 import { MfaGraceService } from './mfa-grace.service.js';
 import type { TotpSetup } from './mfa-state.repository.js';

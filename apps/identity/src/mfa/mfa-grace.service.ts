@@ -3,8 +3,8 @@ import type { OutboxTransaction } from '@rmm/messaging';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailService } from '../mail/mail.service.js';
-import type { User, UserMembership } from '../users/user.js';
-import { evaluateMfa, graceDays, toMfaPolicyInput, type MfaDecision } from './mfa-policy.js';
+import type { User, UserMembership } from '../users/user.types.js';
+import { evaluateMfa, graceDays, toMfaPolicyInput, type MfaDecision } from './mfa.policy.js';
 import { MfaRepository } from './mfa.repository.js';
 
 /** Opens the enrollment window of users whose role requires a factor. @see docs/reference/mfa-and-policies.md */

@@ -2,12 +2,12 @@ import { Inject, Injectable } from '@nestjs/common';
 import { WorkerDatabase } from '@rmm/persistence';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { MfaChallengeDto } from '../login/dto/mfa-challenge.dto.js';
-import type { MembershipKey } from '../members/membership.js';
+import type { MembershipKey } from '../members/membership.types.js';
 import { PasskeysRepository } from '../passkeys/passkeys.repository.js';
 import type { FinishedLogin } from '../sessions/login-sessions.service.js';
 import { LoginMetrics } from '../sessions/login.metrics.js';
 import type { SsoSource } from '../sessions/sessions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { MfaStateRepository } from './mfa-state.repository.js';
 
 /** A completed login, or the request for the second factor. */

@@ -2,7 +2,7 @@ import type { UserCaller } from '@rmm/access';
 import type { WorkerDatabase } from '@rmm/persistence';
 import type { MembersRepository } from '../members/members.repository.js';
 import type { RoleGrantPolicy } from '../roles/role-grant.policy.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { UsersRepository } from '../users/users.repository.js';
 import { MfaResetPolicy } from './mfa-reset.policy.js';
 import { MfaNotEnabled, UserInOtherTenants } from './mfa.errors.js';

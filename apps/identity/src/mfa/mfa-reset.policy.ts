@@ -7,7 +7,7 @@ import { MembersRepository } from '../members/members.repository.js';
 import { canAccessMembership } from '../members/membership-access.policy.js';
 import { assertWithinSites } from '../members/site-restriction.js';
 import { RoleGrantPolicy } from '../roles/role-grant.policy.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { MfaNotEnabled, UserInOtherTenants } from './mfa.errors.js';
 

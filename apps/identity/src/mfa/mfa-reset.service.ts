@@ -7,7 +7,7 @@ import { ForbiddenError, type DomainError } from '@rmm/service-kit';
 import { MailService } from '../mail/mail.service.js';
 import { MemberScopeService, type MemberScope } from '../members/member-scope.service.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { MfaResetPolicy } from './mfa-reset.policy.js';
 import { MfaNotEnabled, SelfResetRefused } from './mfa.errors.js';
 import { MfaRepository } from './mfa.repository.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { hashKey, KeyRing, mintOpaqueToken } from '@rmm/secrets';
 import { RedisConnections, UnavailableError } from '@rmm/service-kit';
-import type { MembershipKey } from '../members/membership.js';
+import type { MembershipKey } from '../members/membership.types.js';
 import type { SsoSource } from '../sessions/sessions.service.js';
 
 const PENDING_LOGIN_TTL_SECONDS = 300;

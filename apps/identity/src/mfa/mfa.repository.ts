@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 import { Passkey } from '../passkeys/passkey.entity.js';
 import type { Transaction } from '../transaction.js';
-import type { User } from '../users/user.js';
-import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './mfa-policy.js';
+import type { User } from '../users/user.types.js';
+import { DEFAULT_GRACE_DAYS, MAX_GRACE_DAYS } from './mfa.policy.js';
 import { RecoveryCode } from './recovery-code.entity.js';
 import { TotpFactor } from './totp-factor.entity.js';
 

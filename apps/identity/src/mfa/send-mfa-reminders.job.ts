@@ -3,7 +3,7 @@ import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
 import { Job } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailService } from '../mail/mail.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { formatDeadline, MfaGraceService } from './mfa-grace.service.js';
 import { MfaRepository, REMINDER_DAYS } from './mfa.repository.js';

@@ -2,7 +2,7 @@ import { RateLimitedError, ValidationError } from '@rmm/service-kit';
 import { partnerCaller } from '../../test/callers.js';
 import { buildConfig, buildUser, FakeLimits, fakeTenants, FakeAudit } from '../../test/fakes.js';
 import type { PasskeyAssertionsService } from '../passkeys/passkey-assertions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { StepUpDto, StepUpMethod } from './dto/step-up.dto.js';
 import type { MfaCodesService } from './mfa-codes.service.js';
 import { MfaMethodMismatch } from './mfa.errors.js';

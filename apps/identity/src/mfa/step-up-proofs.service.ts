@@ -7,7 +7,7 @@ import { RateLimits } from '@rmm/rate-limits';
 import { ValidationError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { PasskeyAssertionsService } from '../passkeys/passkey-assertions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { StepUpDto } from './dto/step-up.dto.js';
 import { MfaCodesService } from './mfa-codes.service.js';
 import { MfaMethodMismatch } from './mfa.errors.js';

@@ -14,7 +14,7 @@ import { registerPartner, registerProtectedPartner, sessionOf } from '../../test
 import type { IdentityConfig } from '../config.js';
 import type { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import type { SessionsService } from '../sessions/sessions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { StepUpOperation } from './dto/step-up.dto.js';
 import type { MfaStateRepository } from './mfa-state.repository.js';
 import { ExistingFactorStepUpRequired } from './mfa.errors.js';

@@ -7,7 +7,7 @@ import { RateLimitedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { RefusedAttemptsService } from '../sessions/refused-attempts.service.js';
 import { isFresh, SessionsService } from '../sessions/sessions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { StepUpDto, StepUpOperation } from './dto/step-up.dto.js';
 import { MfaStateRepository } from './mfa-state.repository.js';
 import { ExistingFactorStepUpRequired, MfaNotEnabled, MfaProofInvalid } from './mfa.errors.js';

@@ -1,6 +1,6 @@
 import { ValidationError } from '@rmm/service-kit';
 import { assertSettingsSize, isLanguageTag, IsInteger, mergeSettings, readDto } from '@rmm/validation';
-import { changePolicy, type PolicyChange } from '../security-policy/security-policy.js';
+import { changePolicy, type PolicyChange } from '../security-policy/security.policy.js';
 
 type Settings = Record<string, unknown>;
 

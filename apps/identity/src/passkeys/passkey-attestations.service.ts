@@ -3,7 +3,7 @@ import type { PublicKeyCredentialCreationOptionsJSON } from '@simplewebauthn/ser
 import type { UserCaller } from '@rmm/access';
 import { currentContext } from '@rmm/service-kit';
 import { deviceName } from '../sessions/device-name.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { PasskeyChallengesRepository } from './passkey-challenges.repository.js';
 import { MAX_PASSKEYS } from './passkey-factors.service.js';
 import { TooManyPasskeys } from './passkey.errors.js';

@@ -8,7 +8,7 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { withLatencyFloor } from '../login/latency-floor.js';
 import type { LoginRefusal } from '../login/login.errors.js';
 import { LoginSessionsService, type FinishedLogin } from '../sessions/login-sessions.service.js';
-import { findMembershipToEnter, type NamedMembership, type User, type UserMembership } from '../users/user.js';
+import { findMembershipToEnter, type NamedMembership, type User, type UserMembership } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { PasskeyAssertionsService, type AssertionRefusal } from './passkey-assertions.service.js';
 import { PasskeyLoginFailed } from './passkey.errors.js';

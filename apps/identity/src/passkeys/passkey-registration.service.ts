@@ -9,7 +9,7 @@ import { StepUpService } from '../mfa/step-up.service.js';
 import { AccountProofsService, type AccountProofs } from '../passwords/account-proofs.service.js';
 import { CurrentPasswordWrong } from '../passwords/password.errors.js';
 import { SessionsService } from '../sessions/sessions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { PasskeyAttestationsService } from './passkey-attestations.service.js';
 import { PasskeyFactorsService, type RegisteredPasskey } from './passkey-factors.service.js';
 import { PasskeyRegistrationInvalid } from './passkey.errors.js';

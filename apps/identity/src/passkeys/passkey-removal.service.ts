@@ -4,12 +4,12 @@ import type { TenantTransaction } from '@rmm/persistence';
 import { NotFoundError, UnauthenticatedError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MfaFactorsService } from '../mfa/mfa-factors.service.js';
-import { allowedMfaMethods, requiresFactor, toMfaPolicyInput } from '../mfa/mfa-policy.js';
 import { MfaRequiredByPolicy } from '../mfa/mfa.errors.js';
+import { allowedMfaMethods, requiresFactor, toMfaPolicyInput } from '../mfa/mfa.policy.js';
 import { MfaRepository, type Epochs } from '../mfa/mfa.repository.js';
 import { AccountProofsService, type AccountProofs } from '../passwords/account-proofs.service.js';
 import { SessionsService, type IssuedSession } from '../sessions/sessions.service.js';
-import type { MfaMethod, User, UserMembership } from '../users/user.js';
+import type { MfaMethod, User, UserMembership } from '../users/user.types.js';
 import { PasskeysRepository } from './passkeys.repository.js';
 
 /**

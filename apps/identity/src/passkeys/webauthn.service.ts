@@ -11,7 +11,7 @@ import {
 } from '@simplewebauthn/server';
 import { Logger } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { ALGORITHMS, isStrongKey } from './cose-key.js';
 import { CHALLENGE_TTL_SECONDS } from './passkey-challenges.repository.js';
 import type { Passkey } from './passkey.entity.js';

@@ -1,6 +1,6 @@
 import type { UserCaller } from '@rmm/access';
 import type { SsoReauthGrantsService } from '../sso/sso-reauth-grants.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { AccountProofsService } from './account-proofs.service.js';
 import type { PasswordVerificationService } from './password-verification.service.js';
 import { CurrentPasswordWrong, ReauthenticationRequired } from './password.errors.js';

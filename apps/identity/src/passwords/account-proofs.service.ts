@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import type { RateLimit } from '@rmm/rate-limits';
 import { SsoReauthGrantsService } from '../sso/sso-reauth-grants.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { PasswordVerificationService } from './password-verification.service.js';
 import { ReauthenticationRequired } from './password.errors.js';
 

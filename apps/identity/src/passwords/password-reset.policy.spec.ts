@@ -1,4 +1,4 @@
-import type { User, UserMembership } from '../users/user.js';
+import type { User, UserMembership } from '../users/user.types.js';
 import { canResetPassword } from './password-reset.policy.js';
 
 const membership = (partnerStatus: string) =>

@@ -1,4 +1,4 @@
-import { tenantIsActive, type User } from '../users/user.js';
+import { tenantIsActive, type User } from '../users/user.types.js';
 
 /**
  * Returns true when the user could sign in with a password. An account without one signs in by other means: access to

@@ -6,7 +6,7 @@ import { Logger, RedisConnections, UnavailableError, ValidationError } from '@rm
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import type { LoginRefusal } from '../login/login.errors.js';
 import { LoginMetrics } from '../sessions/login.metrics.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { PasswordHasher } from './password-hasher.service.js';
 import { CurrentPasswordWrong, PasswordNotSet } from './password.errors.js';
 import { PasswordsRepository } from './passwords.repository.js';

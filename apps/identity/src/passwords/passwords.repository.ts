@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 
 /** A link is valid once, for an hour, while it is the newest of an active account with a password. */

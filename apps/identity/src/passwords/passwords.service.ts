@@ -6,15 +6,15 @@ import { hashKey } from '@rmm/secrets';
 import { UnauthenticatedError } from '@rmm/service-kit';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
 import { MailService } from '../mail/mail.service.js';
-import { sameMembership } from '../members/membership.js';
+import { sameMembership } from '../members/membership.types.js';
 import { SessionRevocationsService } from '../sessions/session-revocations.service.js';
 import { SsoEnforced } from '../sso/sso.errors.js';
-import { isSsoOnly, type User } from '../users/user.js';
+import { isSsoOnly, type User } from '../users/user.types.js';
 import { PasswordHasher } from './password-hasher.service.js';
 import { canResetPassword } from './password-reset.policy.js';
-import { assertStrongPassword } from './password-rules.js';
 import { PasswordVerificationService } from './password-verification.service.js';
 import { CurrentPasswordWrong, ResetTokenInvalid } from './password.errors.js';
+import { assertStrongPassword } from './password.policy.js';
 import { PasswordsRepository } from './passwords.repository.js';
 
 const LINK_TOKEN = /^[A-Za-z0-9_-]{48}$/;

@@ -10,7 +10,7 @@ import { RateLimitedError, UnavailableError } from '@rmm/service-kit';
 import { selfCaller } from '../audit/actors.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailService } from '../mail/mail.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { canResetPassword } from './password-reset.policy.js';
 import { PasswordsRepository } from './passwords.repository.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor, WorkerTransaction } from '@rmm/persistence';
 import { MembersRepository } from '../members/members.repository.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { PendingRegistration } from './pending-registration.entity.js';
 

@@ -9,7 +9,7 @@ import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { emailBucket } from '../limits.js';
 import { MailService } from '../mail/mail.service.js';
 import { PasswordHasher } from '../passwords/password-hasher.service.js';
-import { assertStrongPassword } from '../passwords/password-rules.js';
+import { assertStrongPassword } from '../passwords/password.policy.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { isBusinessEmail } from './business-email.js';
 import type { RegisterDto, RegisterPartnerDto } from './dto/register.dto.js';

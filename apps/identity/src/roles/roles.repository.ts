@@ -23,7 +23,7 @@ import {
 import { NotFoundError } from '@rmm/service-kit';
 import type { MemberScope } from '../members/member-scope.service.js';
 import type { MemberSites } from '../members/members.repository.js';
-import type { UserStatus } from '../users/user.js';
+import type { UserStatus } from '../users/user.types.js';
 import { RoleTree } from './role-tree.js';
 import { Role } from './role.entity.js';
 

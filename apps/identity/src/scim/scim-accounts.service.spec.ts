@@ -1,6 +1,6 @@
 import type { WorkerTransaction } from '@rmm/persistence';
 import type { SsoProvider } from '../sso/sso-provider.entity.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { ScimAccountsService } from './scim-accounts.service.js';
 import type { ScimUser } from './scim-user.entity.js';
 import type { UserAttributes } from './user-attributes.js';

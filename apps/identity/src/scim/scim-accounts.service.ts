@@ -8,7 +8,7 @@ import { domainOf } from '../sso/email-domain.js';
 import { SsoIdentitiesRepository } from '../sso/sso-identities.repository.js';
 import type { SsoProvider } from '../sso/sso-provider.entity.js';
 import { SsoProvidersRepository } from '../sso/sso-providers.repository.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { ScimUser } from './scim-user.entity.js';
 import { ScimUsersRepository } from './scim-users.repository.js';

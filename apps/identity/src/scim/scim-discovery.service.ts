@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { NotFoundError } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { scimBaseUrl, toListResponse } from './scim-resource.mapper.js';
-import { SCIM_SCHEMAS } from './scim-schemas.js';
+import { SCIM_SCHEMAS } from './scim-schemas.constants.js';
 import { GROUP_SCHEMA, MAX_RESULTS, USER_SCHEMA } from './scim.config.js';
 
 const CORE = 'urn:ietf:params:scim:schemas:core:2.0';

@@ -5,7 +5,7 @@ import { ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import type { HttpResponse } from '../sessions/http-request.js';
 import { ScimGroupDto, ScimGroupListDto } from './dto/scim-resource.dto.js';
-import { GROUP_EXAMPLE, GROUP_PATCH_EXAMPLE } from './scim-examples.js';
+import { GROUP_EXAMPLE, GROUP_PATCH_EXAMPLE } from './scim-examples.constants.js';
 import { ScimGroupsService } from './scim-groups.service.js';
 import { ScimAttributesDto, ScimListDto } from './scim-query.js';
 import { LimitScim, ScimBody, ScimRoutes } from './scim-routes.decorator.js';

@@ -5,7 +5,7 @@ import { ErrorCodes } from '@rmm/service-kit';
 import { UuidParam } from '@rmm/validation';
 import type { HttpResponse } from '../sessions/http-request.js';
 import { ScimUserDto, ScimUserListDto } from './dto/scim-resource.dto.js';
-import { USER_EXAMPLE, USER_PATCH_EXAMPLE } from './scim-examples.js';
+import { USER_EXAMPLE, USER_PATCH_EXAMPLE } from './scim-examples.constants.js';
 import { ScimAttributesDto, ScimListDto } from './scim-query.js';
 import { LimitScim, ScimBody, ScimRoutes } from './scim-routes.decorator.js';
 import { ScimUsersService } from './scim-users.service.js';

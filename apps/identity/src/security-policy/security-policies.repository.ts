@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import type { OrganizationSecurity, PartnerSecurity } from '@rmm/contracts';
 import { TenantDatabase, TenantRepository, type SqlExecutor, type TenantTransaction } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
-import type { UserMembership } from '../users/user.js';
+import type { UserMembership } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import { OrganizationSecurityPolicy } from './organization-security-policy.entity.js';
-import { allows } from './security-policy.js';
+import { allows } from './security.policy.js';
 
 /** The members a change affects, and the policies that would apply to them. */
 export interface AffectedMembers {

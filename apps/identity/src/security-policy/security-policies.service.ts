@@ -8,9 +8,9 @@ import { currentContext, NotFoundError, RecordChanged } from '@rmm/service-kit';
 import { cidrsContain, parseCidr } from '@rmm/validation';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
-import { allowedMfaMethods } from '../mfa/mfa-policy.js';
+import { allowedMfaMethods } from '../mfa/mfa.policy.js';
 import { PartnersRepository } from '../partners/partners.repository.js';
-import type { UserMembership } from '../users/user.js';
+import type { UserMembership } from '../users/user.types.js';
 import { readOrganizationChange, readPartnerChange } from './dto/security-policy.dto.js';
 import { SecurityPoliciesRepository, type AffectedMembers } from './security-policies.repository.js';
 import {
@@ -18,7 +18,7 @@ import {
   MfaNoMethodAvailable,
   MfaPolicyWouldLockOutUsers,
 } from './security-policy.errors.js';
-import { changePolicy, tightensMfa, type PolicyChange } from './security-policy.js';
+import { changePolicy, tightensMfa, type PolicyChange } from './security.policy.js';
 
 /** The caller of a policy change. */
 export interface PolicyEditor extends AuditedCaller {

@@ -1,5 +1,5 @@
 import { cidrsContain, parseCidr } from '@rmm/validation';
-import type { UserMembership } from '../users/user.js';
+import type { UserMembership } from '../users/user.types.js';
 
 /** The part of a membership that decides about addresses. */
 export type EnteredTenant = Pick<UserMembership, 'scope' | 'partnerId' | 'orgId' | 'partnerSecurity'>;

@@ -2,7 +2,7 @@ import { WorkerDatabase } from '@rmm/persistence';
 import { MetricsRegistry } from '@rmm/service-kit';
 import { ADMIN, freshEmail, type IdentityReplica, IdentityTestApp, PASSWORD } from '../../test/identity-test-app.js';
 import { registerPartner } from '../../test/users.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { EnteredTenant } from './address-list.policy.js';
 import { LoginAuditService } from './login-audit.service.js';
 

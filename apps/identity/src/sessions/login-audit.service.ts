@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AuditTrail, type AuditedCaller, type AuditedResource, type OutboxTransaction } from '@rmm/messaging';
 import { selfCaller } from '../audit/actors.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { EnteredTenant } from './address-list.policy.js';
 import { type LoginMethod, LoginMetrics } from './login.metrics.js';
 import type { SessionMethod } from './session-family.entity.js';

@@ -4,7 +4,7 @@ import type { AuditAction } from '@rmm/contracts';
 import type { AuditedCaller } from '@rmm/messaging';
 import { currentContext, type DomainError } from '@rmm/service-kit';
 import { selfCaller, unknownCaller } from '../audit/actors.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { LoginMetrics } from './login.metrics.js';
 import { SessionsService } from './sessions.service.js';
 

@@ -1,6 +1,6 @@
 import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
 import type { AccessScope } from '@rmm/contracts';
-import type { MfaMethod } from '../users/user.js';
+import type { MfaMethod } from '../users/user.types.js';
 
 export const SESSION_METHODS = ['password', 'passkey', 'sso', 'invite', 'registration'] as const;
 export type SessionMethod = (typeof SESSION_METHODS)[number];

@@ -6,8 +6,8 @@ import { TenantDatabase, WorkerDatabase, type SqlExecutor } from '@rmm/persisten
 import { InternalError, Logger, NotFoundError, UnauthenticatedError } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { actorOf } from '../audit/actors.js';
-import type { MembershipKey } from '../members/membership.js';
-import type { User } from '../users/user.js';
+import type { MembershipKey } from '../members/membership.types.js';
+import type { User } from '../users/user.types.js';
 import type { RevokedReason } from './session-family.entity.js';
 import { SessionsRepository, type PresentedToken } from './sessions.repository.js';
 

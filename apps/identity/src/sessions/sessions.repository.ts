@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { UserCaller } from '@rmm/access';
 import { listPage, TenantDatabase, type PageRequest, type PageRows, type SqlExecutor } from '@rmm/persistence';
-import type { MembershipKey } from '../members/membership.js';
+import type { MembershipKey } from '../members/membership.types.js';
 import type { RevokedReason, SessionFamily } from './session-family.entity.js';
 
 const MAX_ADDRESS = 45;

@@ -9,7 +9,7 @@ import { phoneBucket } from '../limits.js';
 import { MfaCodeInvalid } from '../mfa/mfa.errors.js';
 import { StepUpService } from '../mfa/step-up.service.js';
 import { SessionsService, type IssuedSession, type SessionUser } from '../sessions/sessions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import { PhonesRepository } from './phones.repository.js';
 import { SmsCodesService } from './sms-codes.service.js';
 

@@ -7,7 +7,7 @@ import type { InvitationsRepository } from '../invitations/invitations.repositor
 import type { MailService } from '../mail/mail.service.js';
 import type { MembersRepository } from '../members/members.repository.js';
 import type { RolesRepository } from '../roles/roles.repository.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { UsersRepository } from '../users/users.repository.js';
 import type { AssertedUser } from './asserted-user.js';
 import { SsoAccountsService } from './sso-accounts.service.js';

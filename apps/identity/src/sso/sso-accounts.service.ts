@@ -6,7 +6,7 @@ import { AccessChangesService } from '../access/access-changes.service.js';
 import { selfCaller } from '../audit/actors.js';
 import { InvitationsRepository } from '../invitations/invitations.repository.js';
 import { MembersRepository } from '../members/members.repository.js';
-import { tenantIsActive, type User, type UserMembership } from '../users/user.js';
+import { tenantIsActive, type User, type UserMembership } from '../users/user.types.js';
 import { UsersRepository } from '../users/users.repository.js';
 import type { AssertedUser } from './asserted-user.js';
 import { SsoDefaultRolePolicy } from './sso-default-role.policy.js';

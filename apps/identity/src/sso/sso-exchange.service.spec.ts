@@ -5,7 +5,7 @@ import { buildMembership, buildProvider, buildUser, FakeLimits, fakeWorker } fro
 import type { MfaGraceService } from '../mfa/mfa-grace.service.js';
 import type { MfaLoginService } from '../mfa/mfa-login.service.js';
 import type { LoginSessionsService } from '../sessions/login-sessions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { UsersRepository } from '../users/users.repository.js';
 import { SsoExchangeService } from './sso-exchange.service.js';
 import type { SsoFlowsRepository, TakenCode } from './sso-flows.repository.js';

@@ -7,7 +7,7 @@ import type { AccessChangesService } from '../access/access-changes.service.js';
 import type { MailService } from '../mail/mail.service.js';
 import type { AccountProofs, AccountProofsService } from '../passwords/account-proofs.service.js';
 import type { SessionsService } from '../sessions/sessions.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { AssertedUser } from './asserted-user.js';
 import type { TakenFlow } from './sso-flows.repository.js';
 import type { SsoIdentitiesRepository } from './sso-identities.repository.js';

@@ -6,7 +6,7 @@ import { NotFoundError } from '@rmm/service-kit';
 import { AccessChangesService } from '../access/access-changes.service.js';
 import { selfCaller } from '../audit/actors.js';
 import { MailService } from '../mail/mail.service.js';
-import type { User } from '../users/user.js';
+import type { User } from '../users/user.types.js';
 import type { AssertedUser } from './asserted-user.js';
 import { SsoIdentitiesRepository, type LinkResult } from './sso-identities.repository.js';
 import type { SsoProvider } from './sso-provider.entity.js';

@@ -13,7 +13,7 @@ import {
   SsoTestDto,
   UpdateSsoProviderDto,
 } from './dto/sso-provider.dto.js';
-import { SSO_PRESETS } from './sso-presets.js';
+import { SSO_PRESETS } from './sso-presets.constants.js';
 import { SsoProviderTestsService } from './sso-provider-tests.service.js';
 import { SsoProvidersService } from './sso-providers.service.js';
 

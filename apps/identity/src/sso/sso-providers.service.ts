@@ -19,7 +19,7 @@ import type {
 } from './dto/sso-provider.dto.js';
 import { readDomains } from './email-domain.js';
 import { OidcClient } from './oidc/oidc-client.service.js';
-import { DEFAULT_MAPPING, DEFAULT_SCOPES, SSO_PRESETS } from './sso-presets.js';
+import { DEFAULT_MAPPING, DEFAULT_SCOPES, SSO_PRESETS } from './sso-presets.constants.js';
 import { SsoProviderChangesService } from './sso-provider-changes.service.js';
 import {
   clientSecretSealContext,

@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
-import type { MfaMethod, UserStatus } from './user.js';
+import type { MfaMethod, UserStatus } from './user.types.js';
 
 /** The account of a user, whatever tenants the user is a member of. */
 @Entity('user_account')

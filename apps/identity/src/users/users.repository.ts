@@ -8,10 +8,10 @@ import {
   type WorkerDatabase,
 } from '@rmm/persistence';
 import { NotFoundError } from '@rmm/service-kit';
-import { sortMemberships } from '../members/membership.js';
-import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import { sortMemberships } from '../members/membership.types.js';
+import type { SecuritySettings } from '../mfa/mfa.policy.js';
 import { UserAccount } from './user-account.entity.js';
-import type { User, UserMembership } from './user.js';
+import type { User, UserMembership } from './user.types.js';
 
 type UserRow = Omit<User, 'memberships'> & { memberships: MembershipRow[] };
 

@@ -4,7 +4,7 @@ import formats from 'ajv-formats';
 import { API_PREFIX } from '@rmm/contracts';
 import { OpenApiDocuments } from '@rmm/service-kit';
 import { RecordSchemaViolation } from './export.errors.js';
-import { toRecordSchema } from './record-schema.js';
+import { toRecordSchema } from './record-schema.mapper.js';
 
 /** Checks records against the schemas that the OpenAPI document publishes. Each schema is compiled once. */
 @Injectable()

@@ -2,7 +2,7 @@ import type { UserCaller } from '@rmm/access';
 import { NO_STORED_ORGANIZATIONS } from '../../test/no-stored-organizations.js';
 import { linkKey } from '../import/import-plan.policy.js';
 import { FileRowsService } from './file-rows.service.js';
-import { FILE_LIMITS } from './files/file-limits.js';
+import { FILE_LIMITS } from './files/file.limits.js';
 import type { ImportRun } from './import-run.entity.js';
 import type { RowOrganizationsRepository } from './row-organizations.repository.js';
 import { RowPositions } from './row-positions.js';

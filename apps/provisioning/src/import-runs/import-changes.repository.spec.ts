@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { insertImportRun, memberCaller } from '../../test/import-run-records.js';
 import { organizationCaller, partnerCaller, ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
 import { ImportChangesRepository } from './import-changes.repository.js';
-import type { JournalScope } from './journal/import-change.js';
+import type { JournalScope } from './journal/import-change.types.js';
 
 describe('ImportChangesRepository', () => {
   let database: ProvisioningTestDatabase;

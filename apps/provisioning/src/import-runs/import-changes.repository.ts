@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import { tenantCondition, TenantDatabase } from '@rmm/persistence';
 import type { ImportChangeDto } from './dto/import-change.dto.js';
-import type { JournalScope } from './journal/import-change.js';
+import type { JournalScope } from './journal/import-change.types.js';
 
 /** Reads the journals of runs for their lists. */
 @Injectable()

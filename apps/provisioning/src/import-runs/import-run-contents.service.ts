@@ -11,7 +11,7 @@ import { toRowDto } from './import-run-row.mapper.js';
 import { ImportRunRowsRepository } from './import-run-rows.repository.js';
 import type { ImportRun } from './import-run.entity.js';
 import { ImportRunsRepository } from './import-runs.repository.js';
-import type { JournalScope } from './journal/import-change.js';
+import type { JournalScope } from './journal/import-change.types.js';
 
 const ERROR_PAGE = 1_000;
 

@@ -7,7 +7,7 @@ import {
   type RowOutcome,
   type StagedRow,
 } from './import-run-rows.repository.js';
-import type { JournalScope } from './journal/import-change.js';
+import type { JournalScope } from './journal/import-change.types.js';
 
 type NewRow = Omit<StagedRow, 'matchId'>;
 

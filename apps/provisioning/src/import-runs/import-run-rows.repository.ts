@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '@rmm/access';
 import { limitBytes, takeBudgetColumns, TenantDatabase, type TenantTransaction } from '@rmm/persistence';
 import type { ImportRunRow, RowResult } from './import-run-row.entity.js';
-import type { JournalScope } from './journal/import-change.js';
+import type { JournalScope } from './journal/import-change.types.js';
 
 export type StagedRow = Pick<
   ImportRunRow,

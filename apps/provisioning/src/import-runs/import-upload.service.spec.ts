@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { PartnerAccessDenied } from '@rmm/access';
 import { PayloadTooLargeError, ValidationError } from '@rmm/service-kit';
 import { partnerCaller } from '../../test/provisioning-test-database.js';
-import { FILE_LIMITS } from './files/file-limits.js';
+import { FILE_LIMITS } from './files/file.limits.js';
 import type { ImportFilesRepository } from './files/import-files.repository.js';
 import { ImportUploadService } from './import-upload.service.js';
 

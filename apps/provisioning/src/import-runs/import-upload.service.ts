@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import type { AccessRequest, Caller } from '@rmm/access';
 import { PayloadTooLargeError, ValidationError } from '@rmm/service-kit';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
-import { FILE_LIMITS } from './files/file-limits.js';
+import { FILE_LIMITS } from './files/file.limits.js';
 import { ImportFilesRepository } from './files/import-files.repository.js';
 import { toStorable } from './files/storable-text.js';
 

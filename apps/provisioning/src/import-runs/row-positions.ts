@@ -2,7 +2,7 @@ import type { ContactRow } from '../contacts/import/contact-rows.js';
 import { linkKey } from '../import/import-plan.policy.js';
 import type { ImportRow } from '../import/import-rows.js';
 import { nameKey } from '../organizations/name-key.js';
-import { FILE_LIMITS } from './files/file-limits.js';
+import { FILE_LIMITS } from './files/file.limits.js';
 
 /**
  * Assigns to each row the position in which it is imported, so that rows that decide about each other have the same one:

@@ -1,4 +1,4 @@
-import type { CreatedOrganizationParts, NewImportChange } from '../import-runs/journal/import-change.js';
+import type { CreatedOrganizationParts, NewImportChange } from '../import-runs/journal/import-change.types.js';
 import { linkKey } from './import-plan.policy.js';
 import type { ImportTarget, WrittenRows } from './import.repository.js';
 

@@ -2,11 +2,11 @@ import { Outbound } from '@rmm/outbound';
 import { Clock } from '@rmm/service-kit';
 import { companiesOf, FakePsa, type FakePsaFault, type FakeVendorName } from '@rmm/testing';
 import { PSA_ADAPTERS } from './adapters/psa-adapters.js';
-import type { CompanyRow } from './company-row.js';
+import type { CompanyRow } from './company-row.mapper.js';
 import { listCompanies, type ListedCompanies } from './list-companies.js';
 import { PsaHttp } from './psa-http.js';
-import { PSA_LIMITS } from './psa-limits.js';
 import { PsaCredentialsRejected, PsaFailed, PsaRequestRefused } from './psa.errors.js';
+import { PSA_LIMITS } from './psa.limits.js';
 
 const LISTING = ['connectwise', 'autotask', 'servicenow', 'freshservice', 'zendesk', 'halopsa', 'syncro'] as const;
 

@@ -6,10 +6,10 @@ import {
   repeatedPage,
   type CompanyListing,
   type PsaAccess,
-} from './adapters/psa-adapter.js';
-import { toCompanyRow, type CompanyRow, type ReadCompany } from './company-row.js';
+} from './adapters/psa.adapter.js';
+import { toCompanyRow, type CompanyRow, type ReadCompany } from './company-row.mapper.js';
 import { ListingTimeSpent, type PsaHttp } from './psa-http.js';
-import type { PsaProvider } from './psa-providers.js';
+import type { PsaProvider } from './psa-providers.constants.js';
 
 /** The reasons to end a listing before the provider said that there are no more companies. */
 export const TRUNCATION_REASONS = ['cap', 'time-budget', 'page-guard'] as const;

@@ -9,8 +9,8 @@ import { psaResource } from './psa-connection.mapper.js';
 import { PsaConnectionsRepository } from './psa-connections.repository.js';
 import { assertMayChange } from './psa-connections.service.js';
 import { ListingTimeSpent } from './psa-http.js';
-import { PSA_LIMITS } from './psa-limits.js';
 import { PsaCredentialsIncomplete, PsaCredentialsRejected, PsaFailed, PsaRequestRefused } from './psa.errors.js';
+import { PSA_LIMITS } from './psa.limits.js';
 
 /** The outcome of a call: the error that the caller may read, null for none. */
 type Outcome = PsaCredentialsIncomplete | PsaRequestRefused | PsaFailed | null;

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { PsaProvider } from './psa-providers.js';
+import type { PsaProvider } from './psa-providers.constants.js';
 
 /** `error` after a request that the PSA refused for its credentials. */
 export const PSA_CONNECTION_STATUSES = ['active', 'paused', 'error'] as const;

@@ -1,6 +1,6 @@
 import type { PsaConnectionDetailsDto, PsaConnectionDto } from './dto/psa-connection.dto.js';
 import type { PsaConnection } from './psa-connection.entity.js';
-import { CREDENTIAL_FIELDS } from './psa-providers.js';
+import { CREDENTIAL_FIELDS } from './psa-providers.constants.js';
 
 export const toPsaConnectionDto = (row: PsaConnection): PsaConnectionDto => ({
   id: row.id,

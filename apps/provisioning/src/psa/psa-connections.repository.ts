@@ -7,7 +7,7 @@ import { SortedListRepository, type SortedPageRequest, type SortedRows } from '.
 import { nameKey } from '../organizations/name-key.js';
 import { ACTIVE_ORGANIZATION } from '../organizations/organizations.repository.js';
 import { PsaConnection, type PsaConnectionStatus } from './psa-connection.entity.js';
-import type { PsaProvider } from './psa-providers.js';
+import type { PsaProvider } from './psa-providers.constants.js';
 
 export interface PsaConnectionFilter {
   provider?: PsaProvider;

@@ -3,7 +3,7 @@ import { FakePsa } from '@rmm/testing';
 import type { FakeUser } from '@rmm/testing/fake-identity';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
 import { MAX_CONNECTIONS } from './psa-connections.service.js';
-import { PSA_PROVIDERS } from './psa-providers.js';
+import { PSA_PROVIDERS } from './psa-providers.constants.js';
 
 const PATH = '/psa/connections';
 const ZENDESK = { baseUrl: 'https://acme.zendesk.com', email: 'sync@acme.example', apiToken: 'very-secret-token' };

@@ -1,7 +1,7 @@
 import { AddressRules } from '@rmm/outbound';
 import { ValidationError } from '@rmm/service-kit';
 import { assertPsaSettings, mergeCredentials, splitCredentials } from './psa-credentials.policy.js';
-import { CREDENTIAL_FIELDS, PSA_PROVIDERS } from './psa-providers.js';
+import { CREDENTIAL_FIELDS, PSA_PROVIDERS } from './psa-providers.constants.js';
 
 const RULES = new AddressRules({ isHosted: true });
 const STORED = { baseUrl: 'https://acme.zendesk.com', email: 'sync@acme.example', apiToken: 'secret' };

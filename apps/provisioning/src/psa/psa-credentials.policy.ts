@@ -1,7 +1,7 @@
 import type { AddressRules } from '@rmm/outbound';
 import { ValidationError } from '@rmm/service-kit';
 import { isStorableText } from '@rmm/validation';
-import { CREDENTIAL_FIELDS, type PsaCredentials, type PsaProvider } from './psa-providers.js';
+import { CREDENTIAL_FIELDS, type PsaCredentials, type PsaProvider } from './psa-providers.constants.js';
 
 const MAX_LENGTH = 8_192;
 const MAX_URL = 2_048;

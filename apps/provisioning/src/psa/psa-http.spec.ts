@@ -3,8 +3,8 @@ import { Clock } from '@rmm/service-kit';
 import { FakePsa } from '@rmm/testing';
 import { FixedClock } from '@rmm/testing-services';
 import { ListingTimeSpent, PsaHttp } from './psa-http.js';
-import { PSA_LIMITS } from './psa-limits.js';
 import { PsaCredentialsRejected, PsaFailed, PsaRequestRefused } from './psa.errors.js';
+import { PSA_LIMITS } from './psa.limits.js';
 
 describe('PsaHttp', () => {
   const outbound = new Outbound({ isHosted: false, extraAllowedCidrs: ['127.0.0.0/8'] });

@@ -9,8 +9,8 @@ import {
   type OutboundResponse,
 } from '@rmm/outbound';
 import { Clock } from '@rmm/service-kit';
-import { PSA_LIMITS } from './psa-limits.js';
 import { PsaCredentialsRejected, PsaFailed, PsaRequestRefused } from './psa.errors.js';
+import { PSA_LIMITS } from './psa.limits.js';
 
 /** The time of a listing is spent; what was read so far is shown. */
 export class ListingTimeSpent extends Error {

@@ -1,7 +1,7 @@
 import { companiesOf, FakePsa, type FakeVendorName } from '@rmm/testing';
 import type { FakeUser } from '@rmm/testing/fake-identity';
 import { ProvisioningTestApp } from '../../test/provisioning-test-app.js';
-import { PSA_LIMITS } from './psa-limits.js';
+import { PSA_LIMITS } from './psa.limits.js';
 
 const LISTING: FakeVendorName[] = [
   'connectwise',

@@ -4,13 +4,13 @@ import { AuditTrail } from '@rmm/messaging';
 import { ValidationError } from '@rmm/service-kit';
 import type { ImportResultDto } from '../import/dto/import-results.dto.js';
 import { ImportService, type ImportCommit } from '../import/import.service.js';
-import type { CompanyRow } from './company-row.js';
+import type { CompanyRow } from './company-row.mapper.js';
 import type { CommitPsaImportDto, PsaPreviewDto } from './dto/psa-import.dto.js';
 import type { PsaConnection } from './psa-connection.entity.js';
 import { psaResource } from './psa-connection.mapper.js';
 import { PsaConnectionsRepository } from './psa-connections.repository.js';
-import { PSA_LIMITS } from './psa-limits.js';
 import { assertCanList, PsaListingService } from './psa-listing.service.js';
+import { PSA_LIMITS } from './psa.limits.js';
 
 /** Imports the companies of a PSA as organizations. @see docs/reference/provisioning.md#psa */
 @Injectable()

@@ -7,10 +7,10 @@ import { PsaClientsService } from './psa-clients.service.js';
 import type { PsaConnectionTestService } from './psa-connection-test.service.js';
 import type { PsaConnection } from './psa-connection.entity.js';
 import { ListingInterrupted } from './psa-http.js';
-import { PSA_LIMITS } from './psa-limits.js';
 import { PsaListingService } from './psa-listing.service.js';
 import { PsaSealingService } from './psa-sealing.service.js';
 import { PsaConnectionPaused, PsaCredentialsRejected, PsaListingUnsupported } from './psa.errors.js';
+import { PSA_LIMITS } from './psa.limits.js';
 
 describe('PsaListingService', () => {
   const outbound = new Outbound({ isHosted: false, extraAllowedCidrs: ['127.0.0.0/8'] });

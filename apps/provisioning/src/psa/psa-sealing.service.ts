@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { KeyRing, UnsealFailed } from '@rmm/secrets';
 import type { PsaConnection } from './psa-connection.entity.js';
 import { splitCredentials } from './psa-credentials.policy.js';
-import type { PsaCredentials, PsaProvider } from './psa-providers.js';
+import type { PsaCredentials, PsaProvider } from './psa-providers.constants.js';
 
 type StoredCredentials = Pick<PsaConnection, 'credentials' | 'secretsSealed' | 'secretNames'>;
 

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import type { AccessScope } from '@rmm/contracts';
-import { ACCESS_SCOPES } from '../../members/membership.js';
-import { MFA_METHODS, USER_STATUSES, type MfaMethod, type UserStatus } from '../../users/user.js';
+import { ACCESS_SCOPES } from '../../members/membership.types.js';
+import { MFA_METHODS, USER_STATUSES, type MfaMethod, type UserStatus } from '../../users/user.types.js';
 
 const nullableText = { type: String, nullable: true } as const;
 const nullableId = { ...nullableText, format: 'uuid' } as const;

@@ -1,5 +1,5 @@
 import { fieldOf, IsEmailAddress, IsName, IsOpenObject, IsText } from '@rmm/validation';
-import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
+import { MAX_PASSWORD_INPUT } from '../../passwords/password.policy.js';
 
 export class UpdateProfileDto {
   @IsName({ optional: true, description: 'Name of the user' })

@@ -1,5 +1,5 @@
 import { IsName, IsText } from '@rmm/validation';
-import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
+import { MAX_PASSWORD_INPUT } from '../../passwords/password.policy.js';
 
 export class AcceptInviteDto {
   @IsText({ min: 1, max: 255, description: 'Token from the mailed link' })

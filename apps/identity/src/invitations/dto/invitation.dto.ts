@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { MEMBERSHIP_STATUSES, type MembershipStatus } from '../../members/membership.js';
-import { USER_STATUSES, type UserStatus } from '../../users/user.js';
+import { MEMBERSHIP_STATUSES, type MembershipStatus } from '../../members/membership.types.js';
+import { USER_STATUSES, type UserStatus } from '../../users/user.types.js';
 
 /** Fields of the delivery; the link is returned only when no mail could be sent. */
 export class InviteDeliveryDto {

@@ -1,6 +1,6 @@
 import { IsEmailAddress, IsName, IsOneOf, IsUuid, IsUuidList } from '@rmm/validation';
 import { MemberScopeQueryDto } from '../../members/dto/member-scope-query.dto.js';
-import { ORG_ACCESS, type OrgAccess } from '../../members/membership.js';
+import { ORG_ACCESS, type OrgAccess } from '../../members/membership.types.js';
 
 export class InviteUserDto extends MemberScopeQueryDto {
   @IsEmailAddress({ description: 'E-mail address of the user' })

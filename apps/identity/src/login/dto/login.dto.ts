@@ -1,5 +1,5 @@
 import { IsEmailAddress, IsText, IsUuid } from '@rmm/validation';
-import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
+import { MAX_PASSWORD_INPUT } from '../../passwords/password.policy.js';
 
 export class LoginDto {
   @IsEmailAddress({ example: 'robin@example.com', description: 'Address of the account' })

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { MFA_METHODS, type MfaMethod } from '../../users/user.js';
+import { MFA_METHODS, type MfaMethod } from '../../users/user.types.js';
 
 /** The response to a correct password while the second factor is missing. */
 export class MfaChallengeDto {

@@ -1,5 +1,5 @@
 import { IsName, IsOneOf, IsUuid, PageQueryDto } from '@rmm/validation';
-import { USER_STATUSES, type UserStatus } from '../../users/user.js';
+import { USER_STATUSES, type UserStatus } from '../../users/user.types.js';
 
 export class ListUsersDto extends PageQueryDto {
   @IsUuid({ optional: true, description: 'Only those of this organization' })

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { MFA_STATUSES, type MfaStatus } from '../../mfa/mfa-policy.js';
-import { USER_STATUSES, type UserStatus } from '../../users/user.js';
-import { ORG_ACCESS, type OrgAccess } from '../membership.js';
+import { MFA_STATUSES, type MfaStatus } from '../../mfa/mfa.policy.js';
+import { USER_STATUSES, type UserStatus } from '../../users/user.types.js';
+import { ORG_ACCESS, type OrgAccess } from '../membership.types.js';
 
 const isoDate = { type: String, format: 'date-time', nullable: true } as const;
 const ids = { type: 'array', items: { type: 'string', format: 'uuid' }, nullable: true } as const;

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { USER_STATUSES, type UserStatus } from '../../users/user.js';
+import { USER_STATUSES, type UserStatus } from '../../users/user.types.js';
 
 /** A user as a platform administrator sees it: without memberships. */
 export class PlatformUserDto {

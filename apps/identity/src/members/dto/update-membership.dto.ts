@@ -1,5 +1,5 @@
 import { IsOneOf, IsUuidList } from '@rmm/validation';
-import { ORG_ACCESS, type OrgAccess } from '../membership.js';
+import { ORG_ACCESS, type OrgAccess } from '../membership.types.js';
 import { MemberScopeQueryDto } from './member-scope-query.dto.js';
 
 /** Restrictions of a member; an absent field stays as it is. */

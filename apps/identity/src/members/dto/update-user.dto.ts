@@ -1,5 +1,5 @@
 import { IsName, IsOneOf, IsText } from '@rmm/validation';
-import { USER_STATUSES, type UserStatus } from '../../users/user.js';
+import { USER_STATUSES, type UserStatus } from '../../users/user.types.js';
 
 export class UpdateUserDto {
   @IsName({ optional: true, description: 'Name of the user' })

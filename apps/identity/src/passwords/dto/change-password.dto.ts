@@ -1,5 +1,5 @@
 import { IsText } from '@rmm/validation';
-import { MAX_PASSWORD_INPUT } from '../password-rules.js';
+import { MAX_PASSWORD_INPUT } from '../password.policy.js';
 
 export class ChangePasswordDto {
   @IsText({ min: 1, max: MAX_PASSWORD_INPUT, description: 'The current password of the account' })

@@ -1,5 +1,5 @@
 import { IsText } from '@rmm/validation';
-import { MAX_PASSWORD_INPUT } from '../password-rules.js';
+import { MAX_PASSWORD_INPUT } from '../password.policy.js';
 
 /** Tokens are 48 characters; longer input is refused before it is hashed. */
 const MAX_TOKEN_INPUT = 256;

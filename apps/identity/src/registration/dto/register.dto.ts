@@ -1,5 +1,5 @@
 import { fieldOf, IsEmailAddress, IsName, IsText } from '@rmm/validation';
-import { MAX_PASSWORD_INPUT } from '../../passwords/password-rules.js';
+import { MAX_PASSWORD_INPUT } from '../../passwords/password.policy.js';
 
 export class RegisterDto {
   @IsEmailAddress({ description: 'E-mail address of the user' })

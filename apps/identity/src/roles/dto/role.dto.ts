@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { AccessScope } from '@rmm/contracts';
-import { ACCESS_SCOPES } from '../../members/membership.js';
-import { USER_STATUSES, type UserStatus } from '../../users/user.js';
+import { ACCESS_SCOPES } from '../../members/membership.types.js';
+import { USER_STATUSES, type UserStatus } from '../../users/user.types.js';
 
 const nullableId = { type: String, format: 'uuid', nullable: true } as const;
 

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { ValidationError } from '@rmm/service-kit';
 import { IsCidrList, IsFlag, IsInteger, IsNested, readDto } from '@rmm/validation';
 import { canonicalRange } from '../address-range.js';
-import { MAX_PASSWORD_MIN_LENGTH, type PolicyChange } from '../security-policy.js';
+import { MAX_PASSWORD_MIN_LENGTH, type PolicyChange } from '../security.policy.js';
 
 const PATH = 'settings.security';
 const MAX_RANGES = 200;

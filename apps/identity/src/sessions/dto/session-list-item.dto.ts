@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { AccessScope } from '@rmm/contracts';
-import { ACCESS_SCOPES } from '../../members/membership.js';
+import { ACCESS_SCOPES } from '../../members/membership.types.js';
 import { SESSION_METHODS, type SessionMethod } from '../session-family.entity.js';
 
 /** The membership that a session acts in. */

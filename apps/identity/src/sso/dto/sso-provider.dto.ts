@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsFlag, IsName, IsNested, IsOneOf, IsText, IsUuid, PageQueryDto } from '@rmm/validation';
-import { PRESET_IDS } from '../sso-presets.js';
+import { PRESET_IDS } from '../sso-presets.constants.js';
 import { SSO_STATUSES, SSO_TYPES, type SsoStatus, type SsoType } from '../sso-provider.entity.js';
 
 const OWNER_SCOPES = ['organization', 'partner'] as const;

@@ -2,7 +2,7 @@ import { hasCredentialText, isReference } from './credential-texts.js';
 import { hasRandomText } from './random-text.js';
 import { rememberNames } from './remembered-names.js';
 import { isNumericSecretName, isSecretFieldName, isSecretLabel } from './secret-names.js';
-import { hasKnownSecret } from './secret-patterns.js';
+import { hasKnownSecret } from './secret-patterns.constants.js';
 
 export interface DetectionOptions {
   /** Skips the search for random-looking text, which serial numbers and versions of programs would match. */

@@ -1,4 +1,4 @@
-import type { NewImportChange } from '../../import-runs/journal/import-change.js';
+import type { NewImportChange } from '../../import-runs/journal/import-change.types.js';
 import type { WrittenContacts } from './contact-import.repository.js';
 import type { ContactDecision, PlannedContact } from './contact-plan.policy.js';
 import type { ContactImportResultDto, PreviewedContactRowDto } from './dto/contact-import-results.dto.js';

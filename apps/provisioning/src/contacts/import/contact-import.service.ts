@@ -8,7 +8,7 @@ import type { ImportMode } from '../../import/import-decision.policy.js';
 import { replanStatements } from '../../import/replan-statements.js';
 import { acceptRows } from '../../import/row-reader.js';
 import { writeInHalves } from '../../import/write-in-halves.js';
-import type { JournalScope } from '../../import-runs/journal/import-change.js';
+import type { JournalScope } from '../../import-runs/journal/import-change.types.js';
 import { ImportJournalService } from '../../import-runs/journal/import-journal.service.js';
 import { resolvePartnerId } from '../../partners/partner-scope.policy.js';
 import { contactsLock, MAX_CONTACTS } from '../contacts.service.js';

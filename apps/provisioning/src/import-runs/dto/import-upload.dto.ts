@@ -1,7 +1,7 @@
 import type { ApiBodyOptions } from '@nestjs/swagger';
 import type { BodyRule } from '@rmm/service-kit';
 import { fieldOf, IsOneOf, IsUuid } from '@rmm/validation';
-import { FILE_LIMITS } from '../files/file-limits.js';
+import { FILE_LIMITS } from '../files/file.limits.js';
 import { IMPORT_KINDS, type ImportKind } from '../import-run.entity.js';
 
 /** Room for the other fields and the boundaries of the form. */

@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ImportRunFailed } from '../import-run.errors.js';
-import { ZIP_LIMITS } from './file-limits.js';
+import { ZIP_LIMITS } from './file.limits.js';
 import { malformedXlsx, unpack, xlsxTooLarge, type ZipEntry } from './zip-entries.js';
 
 /** Parts that are read into memory. */

@@ -1,5 +1,5 @@
 import { ImportRunFailed } from '../import-run.errors.js';
-import { FILE_LIMITS } from './file-limits.js';
+import { FILE_LIMITS } from './file.limits.js';
 import { toStorable } from './storable-text.js';
 
 const MAX_NAME = 255;

@@ -3,8 +3,8 @@ import iconv from 'iconv-lite';
 import { pipeline, Readable } from 'node:stream';
 import { ImportRunFailed } from '../import-run.errors.js';
 import { detectCharset, detectDelimiter } from './file-format.js';
-import { FILE_LIMITS } from './file-limits.js';
 import type { FileRow } from './file-row.js';
+import { FILE_LIMITS } from './file.limits.js';
 
 const SAMPLE_BYTES = 64 * 1024;
 

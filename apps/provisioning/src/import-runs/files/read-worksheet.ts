@@ -1,6 +1,6 @@
 import { ImportRunFailed } from '../import-run.errors.js';
-import { FILE_LIMITS } from './file-limits.js';
 import type { FileRow } from './file-row.js';
+import { FILE_LIMITS } from './file.limits.js';
 import { readXml, type XmlEvent } from './read-xml.js';
 import { RichText } from './rich-text.js';
 import { malformedXlsx } from './zip-entries.js';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { createInflateRaw } from 'node:zlib';
 import { ImportRunFailed } from '../import-run.errors.js';
-import { ZIP_LIMITS } from './file-limits.js';
+import { ZIP_LIMITS } from './file.limits.js';
 
 const END_SIGNATURE = 0x06054b50;
 const ZIP64_LOCATOR_SIGNATURE = 0x07064b50;

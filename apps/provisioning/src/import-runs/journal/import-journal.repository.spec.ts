@@ -4,7 +4,7 @@ import {
   partnerCaller,
   ProvisioningTestDatabase,
 } from '../../../test/provisioning-test-database.js';
-import type { NewImportChange } from './import-change.js';
+import type { NewImportChange } from './import-change.types.js';
 import { ImportJournalRepository, type NewRecordedRun } from './import-journal.repository.js';
 
 describe('ImportJournalRepository', () => {

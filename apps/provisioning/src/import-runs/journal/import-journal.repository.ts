@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { SqlExecutor } from '@rmm/persistence';
 import type { ImportKind, ImportSource } from '../import-run.entity.js';
-import type { JournalScope, NewImportChange } from './import-change.js';
+import type { JournalScope, NewImportChange } from './import-change.types.js';
 
 /** A run that imports its rows in the transaction that records it. */
 export interface NewRecordedRun {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { Caller } from '@rmm/access';
 import type { SqlExecutor, TenantTransaction } from '@rmm/persistence';
-import type { JournalScope, NewImportChange } from './import-change.js';
+import type { JournalScope, NewImportChange } from './import-change.types.js';
 import { ImportJournalRepository, type NewRecordedRun } from './import-journal.repository.js';
 
 /** The lists of an import response, of which the journal keeps the numbers. */

@@ -1,5 +1,5 @@
 import { groupBy } from '../../import/group-by.js';
-import type { CreatedOrganizationParts, ImportedLink } from '../journal/import-change.js';
+import type { CreatedOrganizationParts, ImportedLink } from '../journal/import-change.types.js';
 import type {
   ChangeOutcome,
   CurrentOrganization,

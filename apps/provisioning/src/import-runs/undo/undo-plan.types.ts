@@ -1,5 +1,5 @@
 import type { ImportChange, ImportChangeOutcome } from '../journal/import-change.entity.js';
-import type { CreatedOrganizationParts } from '../journal/import-change.js';
+import type { CreatedOrganizationParts } from '../journal/import-change.types.js';
 
 /** An entry of the journal that has not been undone; `bigint` columns are texts. */
 export interface OpenChange extends Pick<

@@ -8,7 +8,7 @@ import {
   organizationsChanged,
 } from '../../organizations/organization.events.js';
 import { siteEvents } from '../../sites/site.events.js';
-import type { JournalScope } from '../journal/import-change.js';
+import type { JournalScope } from '../journal/import-change.types.js';
 import type { UndoPlan } from './undo-plan.types.js';
 import type { UndoneRows } from './undo.repository.js';
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { countReads, explainStatements } from '@rmm/persistence/testing';
 import { partnerCaller, ProvisioningTestDatabase } from '../../../test/provisioning-test-database.js';
-import type { NewImportChange } from '../journal/import-change.js';
+import type { NewImportChange } from '../journal/import-change.types.js';
 import { ImportJournalRepository } from '../journal/import-journal.repository.js';
 import type { ChangeOutcome, CurrentOrganization, UndoPlan } from './undo-plan.types.js';
 import { UndoRepository } from './undo.repository.js';

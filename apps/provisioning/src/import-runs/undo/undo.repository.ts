@@ -3,7 +3,7 @@ import type { TenantTransaction } from '@rmm/persistence';
 import { groupBy } from '../../import/group-by.js';
 import type { OrganizationStateRow } from '../../organizations/organization.events.js';
 import type { SiteStateRow } from '../../sites/site.events.js';
-import type { JournalScope } from '../journal/import-change.js';
+import type { JournalScope } from '../journal/import-change.types.js';
 import { contactDigest, organizationDigest, siteDigest } from '../journal/record-digest.repository.js';
 import type {
   ChangeOutcome,

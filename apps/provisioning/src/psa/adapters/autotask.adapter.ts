@@ -10,7 +10,7 @@ import {
   recordOf,
   type PsaAdapter,
   type RawRecord,
-} from './psa-adapter.js';
+} from './psa.adapter.js';
 
 /** Ids of one look-up, so that its address stays below the limit of the server. */
 const COUNTRIES_AT_ONCE = 50;

@@ -1,4 +1,4 @@
-import { basic, credential, fixedHeaders, listOf, nameOf, PAGE_SIZE, query, type PsaAdapter } from './psa-adapter.js';
+import { basic, credential, fixedHeaders, listOf, nameOf, PAGE_SIZE, query, type PsaAdapter } from './psa.adapter.js';
 
 /** Later releases of the PSA go on sending the fields of this one. */
 const ACCEPT = 'application/vnd.connectwise.com+json; version=2022.1';

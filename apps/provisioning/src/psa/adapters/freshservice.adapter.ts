@@ -1,5 +1,5 @@
 import { PsaPathUnknown } from '../psa-http.js';
-import { basic, credential, fixedHeaders, listOf, PAGE_SIZE, query, recordOf, type PsaAdapter } from './psa-adapter.js';
+import { basic, credential, fixedHeaders, listOf, PAGE_SIZE, query, recordOf, type PsaAdapter } from './psa.adapter.js';
 
 /** Editions for MSPs have companies; the others call them departments. */
 const LISTS = ['companies', 'departments'] as const;

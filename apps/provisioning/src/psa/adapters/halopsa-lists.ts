@@ -10,7 +10,7 @@ import {
   repeatedPage,
   type RawCompany,
   type RawRecord,
-} from './psa-adapter.js';
+} from './psa.adapter.js';
 
 const LISTS = { Client: 'clients', Site: 'sites' } as const;
 /** Sites that may be read for each client that may be read. */

@@ -1,7 +1,7 @@
 import { PsaRefusedInput, type Authorize, type PsaHttp } from '../psa-http.js';
 import { PsaCredentialsRejected } from '../psa.errors.js';
 import { haloPages, MainSites } from './halopsa-lists.js';
-import { credential, isRecord, PAGE_SIZE, query, type PsaAccess, type PsaAdapter } from './psa-adapter.js';
+import { credential, isRecord, PAGE_SIZE, query, type PsaAccess, type PsaAdapter } from './psa.adapter.js';
 
 /** A token without a scope is issued, and refused by every route. */
 const DEFAULT_SCOPE = 'read:customers';

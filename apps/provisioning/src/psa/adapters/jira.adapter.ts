@@ -1,4 +1,4 @@
-import { basic, credential, fixedHeaders, type PsaAccess, type PsaAdapter } from './psa-adapter.js';
+import { basic, credential, fixedHeaders, type PsaAccess, type PsaAdapter } from './psa.adapter.js';
 
 /** A ticket system: it has projects and no companies. */
 export const jira: PsaAdapter = {

@@ -3,8 +3,8 @@ import { Clock } from '@rmm/service-kit';
 import { FakePsa, type FakeCompany, type FakeVendorName } from '@rmm/testing';
 import { listCompanies, type ListedCompanies } from '../list-companies.js';
 import { PsaHttp } from '../psa-http.js';
-import { PSA_LIMITS } from '../psa-limits.js';
 import { PsaCredentialsRejected } from '../psa.errors.js';
+import { PSA_LIMITS } from '../psa.limits.js';
 import { PSA_ADAPTERS } from './psa-adapters.js';
 
 interface Mapping {

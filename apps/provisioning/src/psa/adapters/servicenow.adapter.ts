@@ -9,7 +9,7 @@ import {
   recordOf,
   repeatedPage,
   type PsaAdapter,
-} from './psa-adapter.js';
+} from './psa.adapter.js';
 
 /** `contact` is a reference, of which the PSA sends the id; a name with a dot is a field of its record. */
 const FIELDS = 'sys_id,name,street,city,state,zip,country,phone,contact.name';

@@ -7,7 +7,7 @@ import {
   type PsaAdapter,
   type RawCompany,
   type RawRecord,
-} from './psa-adapter.js';
+} from './psa.adapter.js';
 
 /** Pages have 25 or 100 customers, whatever is asked: only the number of pages says when the list ends. */
 export const syncro: PsaAdapter = {

@@ -10,7 +10,7 @@ import {
   recordOf,
   type PsaAdapter,
   type RawRecord,
-} from './psa-adapter.js';
+} from './psa.adapter.js';
 
 const PATH = '/api/v2/organizations.json';
 /** Pages by number are refused beyond this many organizations; pages by cursor have no limit. */

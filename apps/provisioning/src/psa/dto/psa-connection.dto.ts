@@ -2,7 +2,7 @@ import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsName, IsOneOf, IsOpenObject, IsUuid } from '@rmm/validation';
 import { SortedPageQueryDto } from '../../lists/dto/sorted-page-query.dto.js';
 import { PSA_CONNECTION_STATUSES, type PsaConnectionStatus } from '../psa-connection.entity.js';
-import { PSA_PROVIDERS, type PsaProvider } from '../psa-providers.js';
+import { PSA_PROVIDERS, type PsaProvider } from '../psa-providers.constants.js';
 
 export const OWNER_SCOPES = ['partner', 'organization'] as const;
 export type OwnerScope = (typeof OWNER_SCOPES)[number];

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { CompanyRow } from '../company-row.js';
+import type { CompanyRow } from '../company-row.mapper.js';
 
 /** `company` is a company without an organization, `rename` one with another name than its organization. */
 export const PROPOSAL_KINDS = ['company', 'rename'] as const;

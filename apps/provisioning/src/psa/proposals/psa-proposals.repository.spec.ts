@@ -7,7 +7,7 @@ import {
   ProvisioningTestDatabase,
   TEST_SECRETS,
 } from '../../../test/provisioning-test-database.js';
-import type { CompanyRow } from '../company-row.js';
+import type { CompanyRow } from '../company-row.mapper.js';
 import type { PsaConnection } from '../psa-connection.entity.js';
 import type { ProposalStatus } from './psa-proposal.entity.js';
 import { PsaProposalsRepository, type CompanyRename } from './psa-proposals.repository.js';

@@ -5,7 +5,7 @@ import { NotFoundError } from '@rmm/service-kit';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../../config.js';
 import { SortedListRepository, type SortedPageRequest, type SortedRows } from '../../lists/sorted-list.repository.js';
 import { nameKey } from '../../organizations/name-key.js';
-import type { CompanyRow } from '../company-row.js';
+import type { CompanyRow } from '../company-row.mapper.js';
 import type { PsaConnection } from '../psa-connection.entity.js';
 import { PsaProposal, type ProposalKind, type ProposalStatus } from './psa-proposal.entity.js';
 

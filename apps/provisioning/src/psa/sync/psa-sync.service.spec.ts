@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { companiesOf, FakePsa, type FakeCompany } from '@rmm/testing';
 import { eventually } from '@rmm/testing-services';
 import { ProvisioningTestApp } from '../../../test/provisioning-test-app.js';
-import { PSA_SYNC_LIMITS } from '../psa-limits.js';
+import { PSA_SYNC_LIMITS } from '../psa.limits.js';
 import { SyncPsaJob } from './sync-psa.job.js';
 
 interface Proposal {

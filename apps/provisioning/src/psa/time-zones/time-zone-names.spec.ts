@@ -1,6 +1,6 @@
 import { isTimeZone } from '@rmm/validation';
 import { toTimeZone } from './time-zone-names.js';
-import { WINDOWS_ZONES } from './windows-zones.js';
+import { WINDOWS_ZONES } from './windows-zones.constants.js';
 
 describe('toTimeZone', () => {
   it.each([

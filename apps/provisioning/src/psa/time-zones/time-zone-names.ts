@@ -1,5 +1,5 @@
 import { isTimeZone } from '@rmm/validation';
-import { WINDOWS_ZONES } from './windows-zones.js';
+import { WINDOWS_ZONES } from './windows-zones.constants.js';
 
 const BY_LOWER_CASE = new Map([...WINDOWS_ZONES].map(([name, zone]) => [name.toLowerCase(), zone]));
 /** The offset before the name that Windows shows: `(UTC+01:00) Amsterdam, Berlin`, and before labels: `GMT+1/CET: `. */

@@ -1,7 +1,7 @@
 import type { Authorize, PsaHttp } from '../psa-http.js';
-import { PSA_LIMITS } from '../psa-limits.js';
-import type { PsaCredentials } from '../psa-providers.js';
+import type { PsaCredentials } from '../psa-providers.constants.js';
 import { PsaFailed } from '../psa.errors.js';
+import { PSA_LIMITS } from '../psa.limits.js';
 
 /** The credentials and settings that requests of a connection need. */
 export interface PsaAccess {

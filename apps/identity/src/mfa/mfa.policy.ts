@@ -1,5 +1,5 @@
 import type { AccessScope, PartnerSecurity } from '@rmm/contracts';
-import type { MfaMethod, User, UserMembership } from '../users/user.js';
+import type { MfaMethod, User, UserMembership } from '../users/user.types.js';
 
 /** `settings.security` of a partner or an organization. */
 export type SecuritySettings = PartnerSecurity;

@@ -1,4 +1,4 @@
-import { toCompanyRow } from './company-row.js';
+import { toCompanyRow } from './company-row.mapper.js';
 
 const rowOf = (company: object) => toCompanyRow('syncro', { externalId: 1, name: 'Acme', ...company });
 

@@ -1,5 +1,5 @@
 import { CREDENTIAL_PATTERNS } from './credential-texts.js';
-import { hasKnownSecret, SECRET_PATTERNS } from './secret-patterns.js';
+import { hasKnownSecret, SECRET_PATTERNS } from './secret-patterns.constants.js';
 
 /** Removes character classes, in which `*`, `+` and `{` are literal, and escaped characters. */
 const withoutLiterals = (source: string) => source.replace(/\\./g, '').replace(/\[[^\]]*\]/g, '_');

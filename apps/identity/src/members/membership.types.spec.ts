@@ -1,4 +1,4 @@
-import { sortMemberships, sameMembership, type Membership } from './membership.js';
+import { sortMemberships, sameMembership, type Membership } from './membership.types.js';
 
 const membership = (scope: Membership['scope'], day: number, id = 'x'): Membership => ({
   scope,

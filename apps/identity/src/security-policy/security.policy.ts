@@ -1,5 +1,5 @@
 import type { PartnerSecurity } from '@rmm/contracts';
-import type { UserMembership } from '../users/user.js';
+import type { UserMembership } from '../users/user.types.js';
 
 /** A validated change of `settings.security`: absent fields stay, null clears one. */
 export type PolicyChange = { [Field in keyof PartnerSecurity]?: Change<PartnerSecurity[Field]> };

@@ -4,7 +4,7 @@ import {
   evaluateMfa,
   type MfaPolicyInput,
   type SecuritySettings,
-} from './mfa-policy.js';
+} from './mfa.policy.js';
 
 const now = new Date('2026-11-20T12:00:00Z');
 const inDays = (days: number) => new Date(now.getTime() + days * 86_400_000);

@@ -1,6 +1,6 @@
 import { isEmail } from 'class-validator';
-import { isRecord, type RawCompany } from './adapters/psa-adapter.js';
-import type { PsaProvider } from './psa-providers.js';
+import { isRecord, type RawCompany } from './adapters/psa.adapter.js';
+import type { PsaProvider } from './psa-providers.constants.js';
 import { toTimeZone } from './time-zones/time-zone-names.js';
 
 /** A row of an organization import, created from a company. Absent fields leave stored values alone. */

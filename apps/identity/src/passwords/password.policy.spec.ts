@@ -1,5 +1,5 @@
-import { assertStrongPassword } from './password-rules.js';
 import { WeakPassword } from './password.errors.js';
+import { assertStrongPassword } from './password.policy.js';
 
 const owner = { email: 'robin.smith@example.com', name: 'Robin Smith' };
 const refusal = async (password: string) => {

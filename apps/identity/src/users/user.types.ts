@@ -1,6 +1,6 @@
 import { MFA_METHODS, type MfaMethod } from '@rmm/contracts';
-import type { Membership } from '../members/membership.js';
-import type { SecuritySettings } from '../mfa/mfa-policy.js';
+import type { Membership } from '../members/membership.types.js';
+import type { SecuritySettings } from '../mfa/mfa.policy.js';
 import type { LoginUserDto } from './dto/login-user.dto.js';
 
 export const USER_STATUSES = ['active', 'invited', 'disabled'] as const;

@@ -1,4 +1,4 @@
-import { passwordMinLength, type PolicyOwners } from '../security-policy/security-policy.js';
+import { passwordMinLength, type PolicyOwners } from '../security-policy/security.policy.js';
 import { PasswordEstimator } from './password-estimator.js';
 import { WeakPassword } from './password.errors.js';
 

@@ -1,4 +1,4 @@
-import { changePolicy, passwordMinLength, sessionLifetimeHours, tightensMfa } from './security-policy.js';
+import { changePolicy, passwordMinLength, sessionLifetimeHours, tightensMfa } from './security.policy.js';
 
 const owners = (partnerSecurity: object | null, organizationSecurity: object | null) => ({
   partnerSecurity,
