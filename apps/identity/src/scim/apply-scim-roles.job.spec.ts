@@ -10,10 +10,11 @@ describe('ApplyScimRolesJob', () => {
   let changes: [string, object][];
   let refuse: (id: string) => Error | null;
   let warnings: object[];
+  let errors: object[];
   let job: ApplyScimRolesJob;
 
   beforeEach(() => {
-    [outdated, deleted, applied, changes, warnings] = [{}, [], [], [], []];
+    [outdated, deleted, applied, changes, warnings, errors] = [{}, [], [], [], [], []];
     refuse = () => null;
     const worker = { transaction: (work: (tx: object) => unknown) => Promise.resolve(work({})) };
     const users = {
@@ -35,7 +36,10 @@ describe('ApplyScimRolesJob', () => {
         return Promise.resolve(applied.push(id));
       },
     };
-    const logger = { warn: (context: object) => warnings.push(context) };
+    const logger = {
+      warn: (context: object) => warnings.push(context),
+      error: (context: object) => errors.push(context),
+    };
     const parts = [worker, users, providers, memberships, logger];
     job = new ApplyScimRolesJob(...(parts as unknown as ConstructorParameters<typeof ApplyScimRolesJob>));
   });
@@ -71,10 +75,11 @@ describe('ApplyScimRolesJob', () => {
     expect(warnings).toEqual([expect.objectContaining({ scimUserId: 'a-user', providerId: 'a' })]);
   });
 
-  it('keeps the users of a batch for the next run when it fails', async () => {
-    outdated = { a: 1 };
-    refuse = () => new Error('database down');
-    await expect(job.run()).rejects.toThrow('database down');
-    expect(outdated).toEqual({ a: 1 });
+  it('leaves a batch that fails to the next run, and serves the other providers', async () => {
+    outdated = { a: 60, b: 1 };
+    refuse = (id) => (id === 'a' ? new Error('unexpected') : null);
+    await job.run();
+    expect(outdated).toEqual({ a: 60, b: 0 });
+    expect(errors).toEqual([expect.objectContaining({ providerId: 'a' })]);
   });
 });

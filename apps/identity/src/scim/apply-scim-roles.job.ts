@@ -24,12 +24,22 @@ export class ApplyScimRolesJob {
   /** Changes a batch of each provider at a time, so that one with many users does not delay the others. */
   @Job({ name: 'apply-scim-roles', everyMs: 2_000 })
   async run(): Promise<void> {
-    for (let hasMore = true; hasMore;) {
+    let hasMore: boolean;
+    do {
       hasMore = false;
       for (const id of await this.users.listOutdatedProviders(this.worker)) {
-        const changed = await this.worker.transaction((tx) => this.applyBatch(tx, id));
-        hasMore ||= changed === BATCH;
+        if ((await this.tryBatch(id)) === BATCH) hasMore = true;
       }
+    } while (hasMore);
+  }
+
+  /** Leaves a batch that fails to the next run, so that it does not hold up other providers. */
+  private async tryBatch(providerId: string): Promise<number> {
+    try {
+      return await this.worker.transaction((tx) => this.applyBatch(tx, providerId));
+    } catch (err) {
+      this.logger.error({ err, providerId }, 'applying SCIM roles failed; the next run tries again');
+      return 0;
     }
   }
 
