@@ -10,6 +10,7 @@ import {
   type IdentityReplica,
 } from '../../test/identity-test-app.js';
 import { enrollTotp, inviteAndAccept, registerPartner, roleId, sessionOf, type TestUser } from '../../test/users.js';
+import { MfaRepository } from './mfa.repository.js';
 import { SendMfaRemindersJob } from './send-mfa-reminders.job.js';
 
 interface Window {
@@ -270,6 +271,26 @@ describe('enrollment window', () => {
       await sweep();
       expect(await mailRows(admin.email, 'mfa-grace-ending')).toBe(1);
       expect((await notified(admin.email, ENDING)).text).toMatch(/before \d{1,2} \w+ \d{4} at \d\d:\d\d UTC;/);
+    });
+
+    it('is sent to others when that of a user fails', async () => {
+      const users = [await registerPartner(lax), await registerPartner(lax)];
+      for (const { email } of users) await login(email);
+      for (const { userId } of users) await age(userId, 11);
+      const [first, second] = users.sort((a, b) => (a.userId < b.userId ? -1 : 1)); // in their order
+      const repository = strict.app.get(MfaRepository, { strict: false });
+      const claimReminder = repository.claimReminder.bind(repository);
+      const claims = jest
+        .spyOn(repository, 'claimReminder')
+        .mockImplementation((tx, userId) =>
+          userId === first.userId ? Promise.reject(new Error('unexpected')) : claimReminder(tx, userId),
+        );
+      await sweep();
+      claims.mockRestore();
+      expect(await mailRows(first.email, 'mfa-grace-ending')).toBe(0);
+      expect(await mailRows(second.email, 'mfa-grace-ending')).toBe(1);
+      await sweep();
+      expect(await mailRows(first.email, 'mfa-grace-ending')).toBe(1);
     });
 
     it('is sent before the earlier end when the partner shortened the window', async () => {

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { WorkerDatabase, type WorkerTransaction } from '@rmm/persistence';
-import { Job } from '@rmm/service-kit';
+import { Job, Logger } from '@rmm/service-kit';
 import { IDENTITY_CONFIG, type IdentityConfig } from '../config.js';
 import { MailService } from '../mail/mail.service.js';
 import type { User } from '../users/user.types.js';
@@ -20,6 +20,7 @@ export class SendMfaRemindersJob {
     private readonly users: UsersRepository,
     private readonly grace: MfaGraceService,
     private readonly mail: MailService,
+    private readonly logger: Logger,
     @Inject(IDENTITY_CONFIG) private readonly config: IdentityConfig,
   ) {}
 
@@ -31,9 +32,18 @@ export class SendMfaRemindersJob {
     let after: string | null = null;
     do {
       const ids: string[] = await this.repository.listEndingSoon(this.worker, after, BATCH);
-      for (const id of ids) await this.worker.transaction((tx) => this.remind(tx, id));
+      for (const id of ids) await this.tryReminder(id);
       after = ids.length === BATCH ? (ids.at(-1) ?? null) : null;
     } while (after !== null);
+  }
+
+  /** A reminder that fails does not hold up those of other users. */
+  private async tryReminder(userId: string): Promise<void> {
+    try {
+      await this.worker.transaction((tx) => this.remind(tx, userId));
+    } catch (err) {
+      this.logger.error({ err, userId }, 'a reminder to enroll a factor failed; the next run tries again');
+    }
   }
 
   private async remind(tx: WorkerTransaction, userId: string): Promise<void> {

@@ -3,7 +3,7 @@ import { ERASING_SERVICES } from '@rmm/contracts';
 import type { Outbox, OutgoingMessage } from '@rmm/messaging';
 import { AuditTrail } from '@rmm/messaging';
 import { tablesOfOrganizations } from '@rmm/persistence/testing';
-import { NotFoundError } from '@rmm/service-kit';
+import { type Logger, NotFoundError } from '@rmm/service-kit';
 import { partnerCaller, ProvisioningTestDatabase, TEST_SECRETS } from '../../test/provisioning-test-database.js';
 import { OrganizationsRepository } from '../organizations/organizations.repository.js';
 import { EraseOrganizationsJob } from './erase-organizations.job.js';
@@ -34,6 +34,9 @@ describe('EraseOrganizationsJob', () => {
   let database: ProvisioningTestDatabase;
   let published: OutgoingMessage[];
   let partnerId: string;
+  const failing = new Set<string>();
+  const error = jest.fn();
+  const logger = { error } as unknown as Logger;
 
   beforeAll(async () => {
     database = await ProvisioningTestDatabase.start();
@@ -67,12 +70,15 @@ describe('EraseOrganizationsJob', () => {
     let batches = 0;
     const eraseBatch = erasures.eraseBatch.bind(erasures);
     erasures.eraseBatch = async (...given) => {
+      if (failing.has(given[1].orgId)) throw new Error('a row that cannot be deleted');
       const found = await eraseBatch(given[0], given[1], 2);
       if ((batches += 1) > failsAfter) throw new Error('killed');
       return found;
     };
+    const claim = erasures.claim.bind(erasures);
+    erasures.claim = (...given) => (batches > failsAfter ? Promise.reject(new Error('killed')) : claim(...given));
     const reports = new ErasureReportsService(erasures, new AuditTrail(outbox, database.worker));
-    return { job: new EraseOrganizationsJob(erasures, reports, outbox), reports };
+    return { job: new EraseOrganizationsJob(erasures, reports, outbox, logger), reports };
   }
 
   async function createCustomer(deletedDaysAgo: number | null): Promise<string> {
@@ -232,6 +238,18 @@ describe('EraseOrganizationsJob', () => {
         services: expect.arrayContaining([expect.objectContaining({ erased: expect.objectContaining({ device: 5 }) })]),
       },
     });
+  });
+
+  it('leaves an organization whose records cannot be deleted to the next run, and erases the others', async () => {
+    const orgIds = [await createCustomer(31), await createCustomer(31)].sort();
+    const [stuck, other] = orgIds as [string, string]; // in the order in which they are claimed
+    failing.add(stuck);
+    await startJob().run();
+    expect([(await countRows(stuck)).device, await countRows(other)]).toEqual([5, nothing]);
+    expect(error).toHaveBeenCalledWith(expect.objectContaining({ orgId: stuck }), expect.any(String));
+    failing.clear();
+    await startJob().run();
+    expect(await countRows(stuck)).toEqual(nothing);
   });
 
   it('erases each organization once under two replicas', async () => {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Outbox, type OutgoingMessage } from '@rmm/messaging';
-import { Job } from '@rmm/service-kit';
+import { Job, Logger } from '@rmm/service-kit';
 import { organizationEvent } from '../organizations/organization.events.js';
 import { ErasureReportsService } from './erasure-reports.service.js';
 import { OrganizationErasuresRepository } from './organization-erasures.repository.js';
@@ -25,13 +25,15 @@ export class EraseOrganizationsJob {
     private readonly erasures: OrganizationErasuresRepository,
     private readonly reports: ErasureReportsService,
     private readonly outbox: Outbox,
+    private readonly logger: Logger,
   ) {}
 
   @Job({ name: 'erase-organizations', everyMs: 5_000 })
   async run(): Promise<void> {
     while ((await this.start()) === ORGANIZATIONS);
     await this.announceAgain();
-    for (let batch = 0; batch < BATCHES_PER_RUN && (await this.eraseNext()); batch += 1);
+    const skipped: string[] = [];
+    for (let batch = 0; batch < BATCHES_PER_RUN && (await this.eraseNext(skipped)); batch += 1);
   }
 
   /** Replaces the names that other services store, by the first event. @returns the number of organizations */
@@ -56,14 +58,23 @@ export class EraseOrganizationsJob {
     });
   }
 
-  /** @returns false when there is nothing to erase */
-  private eraseNext(): Promise<boolean> {
-    return this.erasures.transaction(async (tx) => {
-      const part = await this.erasures.claim(tx);
-      if (part === null) return false;
-      if (!(await this.erasures.eraseBatch(tx, part, RECORDS))) await this.reports.record(tx, part);
+  /** An organization whose batch fails is left to the next run. @returns false when there is nothing to erase */
+  private async eraseNext(skipped: string[]): Promise<boolean> {
+    let orgId: string | undefined;
+    try {
+      return await this.erasures.transaction(async (tx) => {
+        const part = await this.erasures.claim(tx, skipped);
+        if (part === null) return false;
+        orgId = part.orgId;
+        if (!(await this.erasures.eraseBatch(tx, part, RECORDS))) await this.reports.record(tx, part);
+        return true;
+      });
+    } catch (err) {
+      if (orgId === undefined) throw err;
+      this.logger.error({ err, orgId }, 'erasing an organization failed; the next run tries again');
+      skipped.push(orgId);
       return true;
-    });
+    }
   }
 }
 

@@ -87,7 +87,7 @@ const ADD_PARTS = `
 
 const CLAIM = `
   SELECT ${IDS}, service, erased FROM organization_erasure_part
-   WHERE service = '${OWN_PART}' AND finished_at IS NULL
+   WHERE service = '${OWN_PART}' AND finished_at IS NULL AND NOT org_id = ANY (:skipped::uuid[])
    ORDER BY org_id LIMIT 1 FOR UPDATE SKIP LOCKED`;
 
 const UNREPORTED = `
@@ -165,9 +165,9 @@ export class OrganizationErasuresRepository {
     return tx.query(UNREPORTED, { minutes, limit });
   }
 
-  /** Locks a part of this service that no other replica works on; null when there is none. */
-  async claim(tx: SqlExecutor): Promise<ErasurePart | null> {
-    const [part] = await tx.query<ErasurePart>(CLAIM);
+  /** Locks a part of this service that no other replica works on; null when there is none. @param skipped  organizations to leave out */
+  async claim(tx: SqlExecutor, skipped: readonly string[] = []): Promise<ErasurePart | null> {
+    const [part] = await tx.query<ErasurePart>(CLAIM, { skipped });
     return part ?? null;
   }
 

@@ -1,6 +1,6 @@
 import type { INestApplication } from '@nestjs/common';
 import type { MailSendRequest } from '@rmm/contracts';
-import { runInContext } from '@rmm/service-kit';
+import { runInContext, UnavailableError, ValidationError } from '@rmm/service-kit';
 import { eventually } from '@rmm/testing-services';
 import {
   createWebhook,
@@ -221,5 +221,37 @@ describe('failing webhooks by themselves', () => {
     await eventually(async () => expect(await isMailDue(webhook.id)).toBe(false));
     await app.get(FailDeadWebhooksJob).run();
     expect(mails).toHaveLength(1);
+  });
+});
+
+describe('mails about failed webhooks', () => {
+  const due = ['a', 'b'].map((id) => ({ id, failingSince: new Date(0), failedAt: new Date(0) }));
+
+  /** Runs the job where identity responds to the mail about `a` with an error. @returns the webhooks whose mail was sent */
+  async function sendAfter(error: Error): Promise<string[]> {
+    const mailed: string[] = [];
+    const repository = {
+      failDeadWebhooks: () => Promise.resolve([]),
+      listDueMails: () => Promise.resolve(due),
+      markMailed: ({ id }: { id: string }) => Promise.resolve(mailed.push(id)),
+    };
+    const worker = { transaction: (work: (tx: object) => Promise<unknown>) => work({}) };
+    const rpc = {
+      call: (_: unknown, { idempotencyKey }: MailSendRequest) =>
+        idempotencyKey.startsWith('webhook-failed:a:') ? Promise.reject(error) : Promise.resolve(),
+    };
+    const jobs = { register: jest.fn(), add: () => Promise.resolve(false) };
+    const parts = [repository, worker, {}, {}, rpc, { autoFailAfterHours: 120 }, jobs, { warn: jest.fn() }];
+    const job = new FailDeadWebhooksJob(...(parts as unknown as ConstructorParameters<typeof FailDeadWebhooksJob>));
+    await job.run().catch((reason: unknown) => expect(reason).toBeInstanceOf(UnavailableError));
+    return mailed;
+  }
+
+  it('are sent after one that identity refuses', async () => {
+    expect(await sendAfter(new ValidationError('refused'))).toEqual(['b']);
+  });
+
+  it('are not tried one by one while identity cannot be reached', async () => {
+    expect(await sendAfter(new UnavailableError())).toEqual([]);
   });
 });

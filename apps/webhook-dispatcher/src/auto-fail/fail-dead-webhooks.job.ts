@@ -3,7 +3,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { IDENTITY_MAIL_SEND } from '@rmm/contracts';
 import { type AuditedCaller, AuditTrail, Outbox, RpcClient } from '@rmm/messaging';
 import { WorkerDatabase } from '@rmm/persistence';
-import { Job, Logger } from '@rmm/service-kit';
+import { Job, Logger, UnavailableError } from '@rmm/service-kit';
 import { BackgroundJobsService } from '../background/background-jobs.service.js';
 import { DISPATCHER_CONFIG, type DispatcherConfig } from '../config.js';
 import { webhookChanged, webhookResource } from '../webhooks/webhook.mapper.js';
@@ -77,8 +77,16 @@ export class FailDeadWebhooksJob implements OnModuleDestroy {
     });
   }
 
+  /** A refused mail does not hold up the later ones. @throws UnavailableError when identity cannot be reached */
   private async sendMails(): Promise<void> {
-    for (const mail of await this.repository.listDueMails()) await this.sendMail(mail);
+    for (const mail of await this.repository.listDueMails()) {
+      try {
+        await this.sendMail(mail);
+      } catch (err) {
+        if (err instanceof UnavailableError) throw err;
+        this.logger.warn({ err, webhookId: mail.id }, 'the mail about a failed webhook was refused; it is sent later');
+      }
+    }
   }
 
   /** Identity sends a mail once per idempotency key, so a repeated request does no harm. */

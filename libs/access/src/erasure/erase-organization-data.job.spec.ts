@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { RpcClient } from '@rmm/messaging';
-import { UnavailableError, type Logger } from '@rmm/service-kit';
+import { NotFoundError, UnavailableError, type Logger } from '@rmm/service-kit';
 import { EraseOrganizationDataJob } from './erase-organization-data.job.js';
 import type { OrganizationEraser } from './organization-eraser.js';
 import type { OrganizationErasure, OrganizationErasuresRepository } from './organization-erasures.repository.js';
@@ -12,10 +12,12 @@ describe('EraseOrganizationDataJob', () => {
   let sent: unknown[];
   let failing: Set<string>;
   let isRpcUp: boolean;
-  const logger = { error: jest.fn() } as unknown as Logger;
+  let refused: Set<string>;
+  const error = jest.fn();
+  const logger = { error } as unknown as Logger;
 
   beforeEach(() => {
-    [states, sent, failing, isRpcUp] = [[], [], new Set(), true];
+    [states, sent, failing, refused, isRpcUp] = [[], [], new Set(), new Set(), true];
   });
 
   const add = (records: number): State => {
@@ -52,8 +54,11 @@ describe('EraseOrganizationDataJob', () => {
     },
   };
   const rpc = {
-    call: (_: unknown, request: unknown) =>
-      isRpcUp ? Promise.resolve(void sent.push(request)) : Promise.reject(new UnavailableError()),
+    call: (_: unknown, request: { orgId: string }) => {
+      if (!isRpcUp) return Promise.reject(new UnavailableError());
+      if (refused.has(request.orgId)) return Promise.reject(new NotFoundError('Organization'));
+      return Promise.resolve(void sent.push(request));
+    },
   } as unknown as RpcClient;
   const run = () => new EraseOrganizationDataJob(erasures, eraser, rpc, logger, 'credentials').run();
 
@@ -66,6 +71,15 @@ describe('EraseOrganizationDataJob', () => {
       service: 'credentials',
     });
     expect(sent).toEqual([report(first, { thing: 1_200 }), report(second, {})]);
+  });
+
+  it('reports the others when provisioning does not know one', async () => {
+    const [unknown, other] = [add(1), add(1)];
+    refused.add(unknown.orgId);
+    await run();
+    expect(sent).toEqual([expect.objectContaining({ orgId: other.orgId })]);
+    expect([unknown.reported, other.reported]).toEqual([true, true]);
+    expect(error).toHaveBeenCalledWith(expect.objectContaining({ orgId: unknown.orgId }), expect.any(String));
   });
 
   it('leaves an organization whose records cannot be deleted to the next run, and erases the others', async () => {

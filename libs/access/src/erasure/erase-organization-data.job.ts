@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { PROVISIONING_ERASURES_REPORT, type ErasingService } from '@rmm/contracts';
 import { RpcClient } from '@rmm/messaging';
-import { Job, Logger } from '@rmm/service-kit';
+import { Job, Logger, UnavailableError } from '@rmm/service-kit';
 import { addCounts, ERASING_SERVICE, ORGANIZATION_ERASER, type OrganizationEraser } from './organization-eraser.js';
 import { OrganizationErasuresRepository } from './organization-erasures.repository.js';
 
@@ -52,9 +52,18 @@ export class EraseOrganizationDataJob {
     }
   }
 
+  /**
+   * A refused report is not repeated, so that it does not hold up the others: provisioning, restored from an earlier backup, does
+   * not know the erasure. It announces each one again that it starts, or that has no report after an hour.
+   */
   private async report(): Promise<void> {
     for (const { orgId, partnerId, erased } of await this.erasures.listUnreported(REPORTS)) {
-      await this.rpc.call(PROVISIONING_ERASURES_REPORT, { orgId, partnerId, service: this.service, erased });
+      try {
+        await this.rpc.call(PROVISIONING_ERASURES_REPORT, { orgId, partnerId, service: this.service, erased });
+      } catch (err) {
+        if (err instanceof UnavailableError) throw err;
+        this.logger.error({ err, orgId }, 'the report of an erasure was refused');
+      }
       await this.erasures.markReported({ orgId, partnerId });
     }
   }
