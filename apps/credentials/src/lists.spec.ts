@@ -15,7 +15,7 @@ const seedOf = (partnerId: string, orgId: string) => `
   SET session_replication_role = replica;
   INSERT INTO organization_directory (org_id, partner_id, name, slug, status, version)
   SELECT gen_random_uuid(), p.id, 'Org ' || n, 'org-' || n, 'active', 1
-  FROM (SELECT '${partnerId}'::uuid UNION ALL SELECT gen_random_uuid() FROM generate_series(1, 99)) p(id),
+  FROM (SELECT '${partnerId}'::uuid UNION ALL SELECT gen_random_uuid() FROM generate_series(1, 199)) p(id),
     generate_series(1, 20) n;
   CREATE TEMP TABLE owner AS SELECT partner_id, org_id, now() - random() * interval '90 days' AS at
     FROM organization_directory, generate_series(1, 10) n;

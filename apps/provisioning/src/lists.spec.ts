@@ -16,7 +16,7 @@ const SEED = `
   INSERT INTO organization (id, partner_id, name, name_key, slug, created_at, updated_at)
   SELECT CASE n WHEN 1 THEN '${ORGANIZATION}' ELSE gen_random_uuid() END, p.id, 'Org ' || n, 'org ' || n, 'org-' || n,
     now() - n * interval '1 minute', now()
-  FROM (SELECT '${PARTNER}'::uuid UNION ALL SELECT gen_random_uuid() FROM generate_series(1, 99)) p(id),
+  FROM (SELECT '${PARTNER}'::uuid UNION ALL SELECT gen_random_uuid() FROM generate_series(1, 199)) p(id),
     generate_series(1, 20) n WHERE n > 1 OR p.id = '${PARTNER}';
   INSERT INTO site (id, partner_id, org_id, name, name_key, created_at, updated_at)
   SELECT CASE WHEN n = 1 AND o.id = '${ORGANIZATION}' THEN '${SITE}' ELSE gen_random_uuid() END, partner_id, o.id,

@@ -20,7 +20,7 @@ const seedOf = ({ partnerId, orgId }: Organization) => `
   INSERT INTO webhook (id, partner_id, org_id, name, url_sealed, events, status)
   SELECT CASE n WHEN 1 THEN '${WEBHOOK}' ELSE gen_random_uuid() END, p.id,
     CASE n WHEN 1 THEN '${orgId}' ELSE gen_random_uuid() END, 'Hook', 'sealed', '{device.*}', 'disabled'
-  FROM (SELECT '${partnerId}'::uuid UNION ALL SELECT gen_random_uuid() FROM generate_series(1, 99)) p(id),
+  FROM (SELECT '${partnerId}'::uuid UNION ALL SELECT gen_random_uuid() FROM generate_series(1, 199)) p(id),
     generate_series(1, 20) n WHERE n > 1 OR p.id = '${partnerId}';
   INSERT INTO webhook (id, partner_id, name, url_sealed, events, status)
   SELECT CASE partner_id WHEN '${partnerId}' THEN '${PARTNER_WEBHOOK}' ELSE gen_random_uuid() END, partner_id, 'Hook', 'sealed',
