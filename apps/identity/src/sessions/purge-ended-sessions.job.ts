@@ -4,14 +4,14 @@ import { Job } from '@rmm/service-kit';
 import { SessionsRepository } from './sessions.repository.js';
 
 const BATCH = 1_000;
-/** Hours of ended sessions whose tokens are looked for: at first those of an outage as well, then those of several runs. */
-const FIRST_HOURS = 72;
+/** Hours of ended sessions whose tokens are looked for: those of an outage at the start and after a failure, else those of several runs. */
+const OUTAGE_HOURS = 72;
 const HOURS = 2;
 
 /** Deletes tokens of ended sessions after a day, sessions 30 days after their end, and devices that are no longer used. Replicas may run it at the same time. */
 @Injectable()
 export class PurgeEndedSessionsJob {
-  private hours = FIRST_HOURS;
+  private hours = OUTAGE_HOURS;
 
   constructor(
     private readonly worker: WorkerDatabase,
@@ -20,9 +20,11 @@ export class PurgeEndedSessionsJob {
 
   @Job({ name: 'purge-ended-sessions', everyMs: 600_000 })
   async run(): Promise<void> {
+    const { hours } = this;
+    this.hours = OUTAGE_HOURS; // until this run has succeeded
     await this.sessions.purgeUnusedDevices(this.worker, BATCH);
-    while ((await this.sessions.purgeEndedTokens(this.worker, this.hours, BATCH)) === BATCH);
-    this.hours = HOURS;
+    while ((await this.sessions.purgeEndedTokens(this.worker, hours, BATCH)) === BATCH);
     while ((await this.sessions.purgeEnded(this.worker, BATCH)) === BATCH);
+    this.hours = HOURS;
   }
 }
