@@ -28,16 +28,18 @@ export class SyncPsaJob implements OnModuleDestroy {
     this.stopping.abort();
   }
 
+  /** Looks with one statement while nothing is due. */
   @Job({ name: 'sync-psa', everyMs: 5_000 })
   async run(): Promise<void> {
     const first = await this.claim();
     if (first === null) return;
-    const others = Array.from({ length: CONCURRENCY - 1 }, () => this.claim().then((claim) => this.runDue(claim)));
-    await Promise.all([this.runDue(first), ...others]);
+    const others = Array.from({ length: CONCURRENCY - 1 }, async () => this.runFrom(await this.claim()));
+    await Promise.all([this.runFrom(first), ...others]);
   }
 
-  private async runDue(first: PsaSyncClaim | null): Promise<void> {
-    for (let claim = first; claim !== null; claim = await this.claim()) await this.runClaimed(claim);
+  /** Runs a claimed sync, and then those that are due one after the other. */
+  private async runFrom(claimed: PsaSyncClaim | null): Promise<void> {
+    for (let claim = claimed; claim !== null; claim = await this.claim()) await this.runClaimed(claim);
   }
 
   /** @returns null when nothing is due, or the service stops */
