@@ -108,7 +108,7 @@ describe('lists of provisioning', () => {
   let operations: ListOperation[];
 
   beforeAll(async () => {
-    service = await ProvisioningTestApp.start({ GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' });
+    service = await ProvisioningTestApp.start();
     await service.admin.query(SEED);
     const { body } = await supertest(service.url.replace('/api/v1', '')).get('/openapi.json');
     const all = listOperations(body as never, {

@@ -80,6 +80,7 @@ export class ProvisioningTestApp {
       ENROLLMENT_KEY_PEPPER: PEPPER,
       JWT_SECRET: 'a legacy pepper',
       TRUSTED_PROXY_CIDRS: '127.0.0.0/8',
+      GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
       ...extra,
     };
     const admin = new pg.Client({ connectionString: database.adminUrl, options: '-c search_path=provisioning' });

@@ -30,7 +30,6 @@ describe('/psa/connections/:id/import', () => {
     testApp = await ProvisioningTestApp.start({
       IS_HOSTED: 'false',
       OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8',
-      GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
     });
   });
   afterAll(() => testApp?.stop());

@@ -13,7 +13,7 @@ describe('/devices/bulk', () => {
   let client: Client;
 
   beforeAll(async () => {
-    testApp = await ProvisioningTestApp.start({ GLOBAL_RATE_LIMIT_PER_MINUTE: '100000' });
+    testApp = await ProvisioningTestApp.start();
   });
   afterAll(() => testApp?.stop());
   beforeEach(async () => {

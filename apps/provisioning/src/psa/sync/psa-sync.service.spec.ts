@@ -25,7 +25,6 @@ describe('PsaSyncService', () => {
     testApp = await ProvisioningTestApp.start({
       IS_HOSTED: 'false',
       OUTBOUND_EXTRA_ALLOWED_CIDRS: '127.0.0.0/8',
-      GLOBAL_RATE_LIMIT_PER_MINUTE: '100000',
       SECRET_ENCRYPTION_KEY: 'the key ring of both replicas here',
     });
     runDue = takeJob(testApp.app);
