@@ -9,6 +9,7 @@ export { DtoValidationPipe, readDto } from './input/dto-validation.pipe.js';
 export * from './input/form-file.decorator.js';
 export { assertSettingsSize, mergeSettings } from './input/merge-settings.js';
 export * from './input/parse-uuid.pipe.js';
+export { readForm } from './input/read-form.js';
 export * from './input/unreadable-body.js';
 export * from './values/canonical-json.js';
 export * from './values/cidr.js';

@@ -1,10 +1,9 @@
 import { Inject, Injectable } from '@nestjs/common';
-import multer from 'multer';
 import { createHash, randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { AccessRequest, Caller } from '@rmm/access';
-import { PayloadTooLargeError, ValidationError, type KitRequest } from '@rmm/service-kit';
-import { isUuid } from '@rmm/validation';
+import { ValidationError, type KitRequest } from '@rmm/service-kit';
+import { isUuid, readForm } from '@rmm/validation';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { DevicesService } from '../devices/devices.service.js';
 import { DevPushFilesRepository } from './dev-push-files.repository.js';
@@ -32,7 +31,7 @@ const LIMITS = {
   headerPairs: 20,
 };
 
-/** The request as multer leaves it. */
+/** The request as `readForm` leaves it. */
 type UploadRequest = AccessRequest & KitRequest & { file?: StoredBuild; body?: Record<string, unknown> };
 
 /** Stores the build of a form part by part while it arrives: no more than one part is in memory. */
@@ -62,7 +61,12 @@ export class DevPushUploadService {
     if (!hasFormParts(request)) throw missing('agentId', 'binary');
     const id = randomUUID();
     try {
-      await this.readForm(id, caller, request, response);
+      await readForm(request, response, {
+        field: 'binary',
+        limits: LIMITS,
+        rule: 'must be one file of a well-formed form with the fields agentId, version and component',
+        store: ({ stream }) => this.store(id, caller, request, stream),
+      });
       const { file, body } = request;
       if (!file?.bytes) throw body?.['agentId'] === undefined ? missing('agentId', 'binary') : missing('binary');
       return file;
@@ -75,26 +79,6 @@ export class DevPushUploadService {
   /** Deletes a file that no push names. */
   discard({ id }: Pick<StoredBuild, 'id'>): Promise<void> {
     return this.files.delete(id);
-  }
-
-  private async readForm(id: string, caller: Caller, request: UploadRequest, response: object): Promise<void> {
-    let storeError: unknown;
-    const storage: multer.StorageEngine = {
-      _handleFile: (_, file, done) => {
-        this.store(id, caller, request, file.stream).then(
-          (stored) => done(null, stored as object),
-          (error: unknown) => done((storeError = error)),
-        );
-      },
-      _removeFile: (_request, _file, done) => done(null),
-    };
-    const read = multer({ storage, limits: LIMITS, defParamCharset: 'utf8' }).single('binary');
-    await new Promise<void>((resolve, reject) => {
-      read(request as never, response as never, (error: unknown) => {
-        if (!error) resolve();
-        else reject(error === storeError ? (error as Error) : toDomainError(error));
-      });
-    });
   }
 
   private async store(id: string, caller: Caller, request: UploadRequest, stream: Readable): Promise<StoredBuild> {
@@ -131,12 +115,3 @@ function reservedBytes({ headers }: UploadRequest): number {
 
 const missing = (...fields: string[]): ValidationError =>
   new ValidationError(undefined, { fieldErrors: Object.fromEntries(fields.map((name) => [name, ['is required']])) });
-
-/** Maps errors of the parser, which has no class of its own for forms that it cannot read. */
-function toDomainError(cause: unknown): Error {
-  if (cause instanceof multer.MulterError && cause.code === 'LIMIT_FILE_SIZE') {
-    return new PayloadTooLargeError(undefined, { cause });
-  }
-  const text = 'must be one file of a well-formed form with the fields agentId, version and component';
-  return new ValidationError(undefined, { fieldErrors: { binary: [text] }, cause });
-}

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import { PartnerAccessDenied } from '@rmm/access';
 import { PayloadTooLargeError, ValidationError } from '@rmm/service-kit';
@@ -107,6 +108,14 @@ describe('ImportUploadService', () => {
     const failure = new Error('connection lost');
     insertPart = () => Promise.reject(failure);
     await expect(receive(formOf('a\nb'))).rejects.toBe(failure);
+  });
+
+  it('refuses a request whose client went before its form is read', async () => {
+    const request = await requestOf(formOf('a\nb'));
+    const closed = once(request as unknown as Readable, 'close');
+    (request as unknown as Readable).destroy();
+    await closed;
+    await expect(uploads.receive(request, {})).rejects.toBeInstanceOf(ValidationError);
   });
 
   it('refuses a request without a caller', async () => {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import multer from 'multer';
 import { randomUUID } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { AccessRequest, Caller } from '@rmm/access';
-import { PayloadTooLargeError, ValidationError } from '@rmm/service-kit';
+import { ValidationError } from '@rmm/service-kit';
+import { readForm } from '@rmm/validation';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
 import { FILE_LIMITS } from './files/file.limits.js';
 import { ImportFilesRepository } from './files/import-files.repository.js';
@@ -28,7 +28,7 @@ const LIMITS = {
   headerPairs: 20,
 };
 
-/** The request as multer leaves it. */
+/** The request as `readForm` leaves it. */
 type UploadRequest = AccessRequest & { file?: StoredUpload; body?: Record<string, unknown> };
 
 /** Stores the file of a form part by part while it arrives: no more than one part is in memory. */
@@ -40,23 +40,11 @@ export class ImportUploadService {
   async receive(request: UploadRequest, response: object): Promise<StoredUpload> {
     const { caller } = request;
     if (!caller) throw new Error('uploads need a caller');
-    let storeError: unknown;
-    const storage: multer.StorageEngine = {
-      _handleFile: (_, file, done) => {
-        this.store(caller, request, file).then(
-          (stored) => done(null, stored as object),
-          (error: unknown) => done((storeError = error)),
-        );
-      },
-      // Parts without a run are deleted by a job.
-      _removeFile: (_request, _file, done) => done(null),
-    };
-    const read = multer({ storage, limits: LIMITS, defParamCharset: 'utf8' }).single('file');
-    await new Promise<void>((resolve, reject) => {
-      read(request as never, response as never, (error: unknown) => {
-        if (!error) resolve();
-        else reject(error === storeError ? (error as Error) : toDomainError(error));
-      });
+    await readForm(request, response, {
+      field: 'file',
+      limits: LIMITS,
+      rule: 'must be one file of a well-formed form with the fields kind, mapping and partnerId',
+      store: (file) => this.store(caller, request, file), // a job deletes parts without a run
     });
     if (!request.file?.bytes) throw ValidationError.forField('file', 'is required');
     return request.file;
@@ -98,17 +86,3 @@ function fileNameOf(given: string): string {
   const text = toStorable(name.replace(/[\u0000-\u001f\u007f]/g, ''));
   return text.slice(0, 255) || 'import';
 }
-
-/** Maps errors of the parser, which has no class of its own for forms that it cannot read. */
-function toDomainError(error: unknown): Error {
-  if (error instanceof multer.MulterError && error.code === 'LIMIT_FILE_SIZE') {
-    return new PayloadTooLargeError(undefined, { cause: error });
-  }
-  return malformedForm(error);
-}
-
-const malformedForm = (cause: unknown): ValidationError =>
-  new ValidationError(undefined, {
-    fieldErrors: { file: ['must be one file of a well-formed form with the fields kind, mapping and partnerId'] },
-    cause,
-  });

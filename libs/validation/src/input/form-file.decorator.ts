@@ -4,12 +4,12 @@ import {
   createParamDecorator,
   type ExecutionContext,
   type NestInterceptor,
-  PayloadTooLargeException,
   UseInterceptors,
 } from '@nestjs/common';
-import { FileInterceptor } from '@nestjs/platform-express';
 import { ApiBody, ApiConsumes } from '@nestjs/swagger';
-import { PayloadTooLargeError, ValidationError } from '@rmm/errors';
+import { buffer } from 'node:stream/consumers';
+import { ValidationError } from '@rmm/errors';
+import { readForm } from './read-form.js';
 
 interface FormFileOptions {
   /** The name of the field. */
@@ -18,33 +18,27 @@ interface FormFileOptions {
   description?: string;
 }
 
-/** The part of the request that multer sets. */
+/** The request as `readForm` leaves it. */
 interface WithFile {
   file?: { buffer: Buffer };
 }
 
 /** Reads the form after the credential was accepted, whole and in memory. */
 class FormFileInterceptor implements NestInterceptor {
-  private readonly form: NestInterceptor;
-
-  constructor(private readonly options: FormFileOptions) {
-    const limits = { files: 1, fields: 0, parts: 1, fileSize: options.maxBytes, fieldNameSize: 100, headerPairs: 20 };
-    this.form = new (FileInterceptor(options.field, { limits }))();
-  }
+  constructor(private readonly options: FormFileOptions) {}
 
   async intercept(context: ExecutionContext, next: CallHandler) {
-    const { field } = this.options;
-    try {
-      const result = await this.form.intercept(context, next); // the handler has not run yet
-      const { file } = context.switchToHttp().getRequest<WithFile>();
-      if (!file?.buffer.length) throw ValidationError.forField(field, 'is required');
-      return result;
-    } catch (cause) {
-      if (cause instanceof ValidationError) throw cause;
-      if (cause instanceof PayloadTooLargeException) throw new PayloadTooLargeError(undefined, { cause });
-      const fieldErrors = { [field]: ['must be one file of a well-formed form, and the only field'] };
-      throw new ValidationError(undefined, { fieldErrors, cause });
-    }
+    const { field, maxBytes } = this.options;
+    const http = context.switchToHttp();
+    const request = http.getRequest<WithFile>();
+    await readForm(request, http.getResponse<object>(), {
+      field,
+      limits: { files: 1, fields: 0, parts: 1, fileSize: maxBytes, fieldNameSize: 100, headerPairs: 20 },
+      rule: 'must be one file of a well-formed form, and the only field',
+      store: async ({ stream }) => ({ buffer: await buffer(stream) }),
+    });
+    if (!request.file?.buffer.length) throw ValidationError.forField(field, 'is required');
+    return next.handle();
   }
 }
 
