@@ -16,10 +16,11 @@ export function getHeader(request: WithHeaders, name: string): string | undefine
 /** Forbids caches to store the response; for responses with a token, key or code. */
 export const setNoStore = (response: HttpResponse): unknown => response.setHeader('Cache-Control', 'no-store');
 
-/** Returns a signal that is aborted when the response ends or its client disconnects. */
+/** Returns a signal that is aborted when the response ends or its client disconnects, also before the call. */
 export function closedSignal(response: HttpResponse): AbortSignal {
   const controller = new AbortController();
-  response.once('close', () => controller.abort());
+  if (response.destroyed) controller.abort();
+  else response.once('close', () => controller.abort());
   return controller.signal;
 }
 
