@@ -27,9 +27,10 @@ const event = (eventId: string, changes: Partial<IncomingEvent> = {}): IncomingE
 describe('EventForwarderService', () => {
   let subscribed: Map<string, { callback: Callback; unsubscribe: jest.Mock }>;
   let requests: Request[];
-  let respond: (request: Request) => EventResult[];
+  let respond: (request: Request) => EventResult[] | Promise<never>;
   let logged: unknown[];
   let searches: number;
+  let endReplica: (id: string) => void;
   let forwarder: EventForwarderService;
 
   beforeEach(() => {
@@ -47,13 +48,17 @@ describe('EventForwarderService', () => {
       request: (subject: string, payload: string, { timeout }: { timeout: number }) => {
         const request = { subject, payload, timeout };
         requests.push(request);
-        return new Promise((resolve) => resolve({ json: () => respond(request) }));
+        return new Promise((resolve) => resolve(respond(request))).then((results) => ({ json: () => results }));
       },
     };
     const log = (fields: unknown) => logged.push(fields);
     forwarder = new EventForwarderService(
       { connection } as unknown as NatsLink,
-      { replicaId: 'me', lookForDead: () => (searches += 1) } as unknown as PartitionLeaseManagerService,
+      {
+        replicaId: 'me',
+        lookForDead: () => (searches += 1),
+        onReplicaEnded: (handle: typeof endReplica) => (endReplica = handle),
+      } as unknown as PartitionLeaseManagerService,
       { warn: log, error: log } as unknown as Logger,
     );
   });
@@ -102,6 +107,20 @@ describe('EventForwarderService', () => {
     expect(logged).toMatchObject([{ owner: 'other', events: 1 }]);
     respond = () => [];
     await expect(forwarder.forward('other', event('a'))).resolves.toBe('lost');
+  });
+
+  it('reports events as lost when their owner ends before it replies, and those of no other owner', async () => {
+    forwarder.start(() => Promise.resolve([]));
+    respond = () => new Promise(() => undefined);
+    const results: string[] = [];
+    for (const owner of ['one', 'two', 'one']) {
+      void forwarder.forward(owner, event('a')).then((result) => results.push(`${owner} ${result}`));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    endReplica('one');
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(requests).toHaveLength(3);
+    expect(results).toEqual(['one lost', 'one lost']);
   });
 
   describe('for events of this replica', () => {

@@ -21,6 +21,8 @@ interface Queued {
 @Injectable()
 export class EventForwarderService {
   private readonly queues = new Map<string, Queued[]>();
+  /** Sent and without a reply so far. */
+  private readonly sent = new Set<{ owner: string; batch: readonly Queued[] }>();
   private subscription: NatsSubscription | undefined;
 
   constructor(
@@ -36,6 +38,7 @@ export class EventForwarderService {
       else void this.reply(message, accept);
     };
     this.subscription = this.link.connection.subscribe(subjectOfReplica(this.leases.replicaId), { callback });
+    this.leases.onReplicaEnded((replicaId) => this.giveUp(replicaId));
   }
 
   /** Receives no more events; their senders route them again. */
@@ -77,6 +80,8 @@ export class EventForwarderService {
   private async send(owner: string, batch: readonly Queued[]): Promise<void> {
     const payload = JSON.stringify(batch.map(({ event }) => event));
     let results: EventResult[] = [];
+    const request = { owner, batch };
+    this.sent.add(request);
     try {
       const reply = await this.link.connection.request(subjectOfReplica(owner), payload, { timeout: REPLY_MS });
       results = reply.json<EventResult[]>();
@@ -87,7 +92,14 @@ export class EventForwarderService {
         'The owner of events did not reply; they are routed again',
       );
     }
+    this.sent.delete(request);
     for (const [i, { settle }] of batch.entries()) settle(results[i] ?? 'lost');
+  }
+
+  /** Has the events routed again that a replica without partitions got: one that died does not reply. */
+  private giveUp(replicaId: string): void {
+    const given = [...this.sent].filter(({ owner }) => owner === replicaId);
+    for (const { batch } of given) for (const { settle } of batch) settle('lost');
   }
 
   private async reply(message: Msg, accept: (events: IncomingEvent[]) => Promise<EventResult[]>): Promise<void> {

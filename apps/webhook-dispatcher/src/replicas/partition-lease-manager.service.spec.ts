@@ -57,11 +57,15 @@ describe('PartitionLeaseManagerService', () => {
   it('takes over from a replica whose session has ended', async () => {
     const first = await start();
     const second = await start();
+    const ended: string[] = [];
+    first.onReplicaEnded((id) => ended.push(id));
     await eventually(() => expect([first.count, second.count]).toEqual([512, 512]));
     await new Promise((resolve) => setTimeout(resolve, 5_000)); // a replica that has just connected declares none dead
+    expect(ended).toEqual([]);
     const diedAt = performance.now();
     await second.abandon();
     await eventually(() => expect(first.count).toBe(1_024));
+    expect(ended).toEqual([second.replicaId]);
     expect(performance.now() - diedAt).toBeLessThan(8_000);
   });
 

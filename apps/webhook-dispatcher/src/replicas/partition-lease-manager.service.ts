@@ -58,6 +58,7 @@ export class PartitionLeaseManagerService {
   private owners: (string | null)[] = Array<string | null>(PARTITIONS).fill(null);
   private sessions = new Map<string, SeenSession>();
   private listener: PartitionListener | null = null;
+  private readonly onEnded: ((replicaId: string) => void)[] = [];
   private replicaCount = 1;
   private isLeaving = false;
   private isStopped = false;
@@ -99,6 +100,11 @@ export class PartitionLeaseManagerService {
   /** Looks for replicas that died, at most four times a second, also without a database: events could not be passed to one. */
   lookForDead(): void {
     if (performance.now() - this.lookedMs >= UNREACHABLE_MS) this.wake();
+  }
+
+  /** Calls `handle` once another replica owns nothing anymore: it died, or has handed everything over. */
+  onReplicaEnded(handle: (replicaId: string) => void): void {
+    this.onEnded.push(handle);
   }
 
   /** Resolves after the first claim. @throws DatabaseConnectionLost */
@@ -276,6 +282,7 @@ export class PartitionLeaseManagerService {
   private readOwners(rows: readonly PartitionOwner[]): void {
     const acquired = new Set<number>();
     const lost: number[] = [];
+    const former = new Set(this.owners);
     for (const { partition, owner, epoch } of rows) {
       this.owners[partition] = owner === this.replicaId ? null : owner;
       const known = this.epochs.get(partition);
@@ -286,6 +293,8 @@ export class PartitionLeaseManagerService {
         acquired.add(partition);
       }
     }
+    const current = new Set(this.owners);
+    for (const id of former) if (id !== null && !current.has(id)) for (const handle of this.onEnded) handle(id);
     this.lose(lost);
     for (const { partition, epoch } of rows) if (acquired.has(partition)) this.epochs.set(partition, epoch);
     if (acquired.size > 0) this.listener?.onAcquired(acquired);
