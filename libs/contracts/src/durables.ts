@@ -85,7 +85,7 @@ export const DURABLES: readonly Durable[] = [
     stream: 'events',
     subjects: ['rmm.events.>'],
     maxAckPending: 44_000,
-    ackWaitMs: 10_000,
+    ackWaitMs: 3_000,
     headersOnly: true,
   },
 ];

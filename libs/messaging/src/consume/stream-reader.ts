@@ -2,6 +2,7 @@ import type { JsMsg } from 'nats';
 import { setImmediate } from 'node:timers';
 import { STREAMS, type Envelope, type StreamKind } from '@rmm/contracts';
 import type { NatsLink } from '../connection/nats-link.service.js';
+import { ackWaitMsOf } from '../streams/durables.js';
 import { DurableConsumer } from './durable-consumer.js';
 import { keepAlive, type MessageSettler } from './message-settler.js';
 import { createReplaySettlement, openDeadLetter } from './replay-settlement.js';
@@ -51,8 +52,6 @@ interface Head extends WaitingItem {
   readonly message: JsMsg;
 }
 
-/** A third of the shortest time after which a message is delivered again. */
-const KEEP_ALIVE_MS = 3_000;
 /** Bytes that a message counts in addition to its own. */
 const MESSAGE_BYTES = 512;
 /** Messages and bytes of one request. */
@@ -86,7 +85,7 @@ export class StreamReader implements EventStreamSubscription {
   ) {
     this.consumer = new DurableConsumer(link, { ...options, headersOnly: true }, (message) => this.accept(message));
     this.waiting = new RoundRobinQueue(options.bytes);
-    this.stopKeepAlive = keepAlive(this.unsettled, KEEP_ALIVE_MS);
+    this.stopKeepAlive = keepAlive(this.unsettled, ackWaitMsOf(options.durable) / 3);
   }
 
   start(): void {

@@ -7,12 +7,16 @@ import {
   type JetStreamManager,
   type NatsConnection,
 } from 'nats';
-import { STREAMS, type Durable, type StreamKind } from '@rmm/contracts';
+import { DURABLES, STREAMS, type Durable, type StreamKind } from '@rmm/contracts';
 import { subjectMatches, withoutOverlaps } from '../consume/subject-match.js';
 
 /** Time after which a message that was not acknowledged is delivered again, unless its durable says otherwise. */
 export const ACK_WAIT_MS = 30_000;
 const CONSUMER_NOT_FOUND = 10_014;
+
+/** Returns the time after which a message of a durable consumer that was not acknowledged is delivered again. */
+export const ackWaitMsOf = (durable: string): number =>
+  DURABLES.find(({ name }) => name === durable)?.ackWaitMs ?? ACK_WAIT_MS;
 
 /** The durable consumer that a handler reads, and the subjects it handles. */
 export interface WantedDurable {
