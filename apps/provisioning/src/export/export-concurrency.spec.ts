@@ -4,6 +4,7 @@ import { ConcurrentDeviceWriters } from '../../test/concurrent-device-writers.js
 import { exportServiceOn, readAllPages, type ExportList } from '../../test/export-pagination.js';
 import { ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
 import { seeded } from '../../test/seeded-random.js';
+import { stampNext } from '../../test/stamp-next.js';
 import { RestampRepository } from './restamp.repository.js';
 
 const DEVICES = 3_000;
@@ -91,7 +92,7 @@ describe('an export of devices while other transactions write', () => {
       const hasEnoughChanges = () => running.committed > 20 && running.suspended.size > 0;
       for (let n = 0; n < INCREMENTAL_EXPORTS || !hasEnoughChanges(); n += 1) {
         const changes = await readAllPages(list, partnerId, { updatedSince, limit: 40 }, async () => {
-          await restamps.stampNext(100);
+          await stampNext(restamps, 100);
         });
         const changedIds = changes.records.map(({ id }) => id);
         expect(new Set(changedIds).size).toBe(changedIds.length);
@@ -100,7 +101,7 @@ describe('an export of devices while other transactions write', () => {
       }
       await running.stop();
       await running.resumeAll();
-      while (await restamps.stampNext(500));
+      while (await stampNext(restamps, 500));
       consume((await readAllPages(list, partnerId, { updatedSince, limit: 500 })).records);
 
       const live = (await readTable(partnerId)).filter(({ decommissionedAt }) => decommissionedAt === null);

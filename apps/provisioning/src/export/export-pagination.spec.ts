@@ -3,6 +3,7 @@ import type { ExportedBase } from '@rmm/contracts';
 import { exportServiceOn, publishRecord, readAllPages, type ExportList } from '../../test/export-pagination.js';
 import { ProvisioningTestDatabase } from '../../test/provisioning-test-database.js';
 import { seeded } from '../../test/seeded-random.js';
+import { stampNext } from '../../test/stamp-next.js';
 import type { ExportService } from './export.service.js';
 import { RestampRepository } from './restamp.repository.js';
 
@@ -64,7 +65,7 @@ describe('an export', () => {
         orgIds.push(await database.createOrganization(partnerId));
       },
       stamp: async () => {
-        await restamps.stampNext(50);
+        await stampNext(restamps, 50);
       },
       addScript: async () => {
         scripts.push(
@@ -175,7 +176,7 @@ describe('an export', () => {
         updatedSince = snapshotAt;
         await tenant.change();
       }
-      while (await restamps.stampNext(500));
+      while (await stampNext(restamps, 500));
       const last = await readAllPages(list, partnerId, { updatedSince, limit: 60 });
       for (const record of last.records) consumed.set(pairOf(record), contentOf(record));
 

@@ -26,7 +26,7 @@ describe('RestampRepository', () => {
     ).rows.map(({ stamp }) => stamp);
   const stampAll = async (limit: number) => {
     let batches = 0;
-    while (await restamps.stampNext(limit)) batches += 1;
+    for (const id of await restamps.listRequests(10)) while (await restamps.stampRecords(id, limit)) batches += 1;
     return batches;
   };
 

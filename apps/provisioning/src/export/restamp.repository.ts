@@ -28,14 +28,23 @@ type ClaimedRestamp = Pick<ExportRestamp, 'id' | 'orgId'> & { startedAt: Date };
 export class RestampRepository {
   constructor(private readonly worker: WorkerDatabase) {}
 
+  /** Returns the ids of the oldest requests, oldest first. */
+  async listRequests(limit: number): Promise<string[]> {
+    const rows = await this.worker.query<Pick<ExportRestamp, 'id'>>(
+      'SELECT id FROM export_restamp ORDER BY id LIMIT :limit',
+      { limit },
+    );
+    return rows.map(({ id }) => id);
+  }
+
   /**
-   * Stamps the next records of the oldest request that no other replica works on. Skips records that other transactions
-   * have locked: to wait for them while it locks others could be a deadlock.
-   * @returns false when there is no request, or the rest of its records is locked
+   * Stamps the next records of a request. Skips records that other transactions have locked: to wait for them while it
+   * locks others could be a deadlock.
+   * @returns false when the request has ended, another replica works on it, or the rest of its records is locked
    */
-  stampNext(limit: number): Promise<boolean> {
+  stampRecords(requestId: string, limit: number): Promise<boolean> {
     return this.worker.transaction(async (tx) => {
-      const request = await this.claim(tx);
+      const request = await this.claim(tx, requestId);
       if (!request) return false;
       for (const [table, key] of Object.entries(STAMPED_TABLES)) {
         if ((await this.stamp(tx, table, key, request, limit)) > 0) return true;
@@ -44,16 +53,17 @@ export class RestampRepository {
         if (await this.hasUnstamped(tx, table, request)) return false;
       }
       await tx.query('DELETE FROM export_restamp WHERE id = :id', { id: request.id });
-      return true;
+      return false;
     });
   }
 
   /** Records stamped after the first claim need no other stamp: the organization was visible by then. */
-  private async claim(tx: SqlExecutor): Promise<ClaimedRestamp | undefined> {
+  private async claim(tx: SqlExecutor, id: string): Promise<ClaimedRestamp | undefined> {
     const [request] = await tx.query<ClaimedRestamp>(
       `UPDATE export_restamp SET started_at = coalesce(started_at, clock_timestamp())
-        WHERE id = (SELECT id FROM export_restamp ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+        WHERE id = (SELECT id FROM export_restamp WHERE id = :id FOR UPDATE SKIP LOCKED)
        RETURNING id, org_id AS "orgId", started_at AS "startedAt"`,
+      { id },
     );
     return request;
   }
