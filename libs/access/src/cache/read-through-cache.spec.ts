@@ -1,4 +1,4 @@
-import { UnavailableError } from '@rmm/service-kit';
+import { currentContext, RequestDeadline, runInContext, UnavailableError } from '@rmm/service-kit';
 import { FixedClock } from '@rmm/testing-services';
 import { ReadThroughCache } from './read-through-cache.js';
 
@@ -48,6 +48,17 @@ describe('ReadThroughCache', () => {
     expect(reads.started).toBe(1);
     expect(first).toBe(second);
     expect(cache.peek('a')).toBe(first);
+  });
+
+  it('reads in the context of the first caller but for its time limit, which is not that of others', async () => {
+    const context = { requestId: 'r-1', ipAddress: '192.0.2.1', deadline: new RequestDeadline(1) };
+    let seen: unknown;
+    const read = () => {
+      seen = currentContext();
+      return fresh('a')();
+    };
+    await runInContext(context, () => cache.get('a', read));
+    expect(seen).toEqual({ ...context, deadline: undefined });
   });
 
   it('reads again when the entry has expired, counted from the start of its read', async () => {

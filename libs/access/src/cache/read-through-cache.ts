@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Clock, UnavailableError } from '@rmm/service-kit';
+import { type Clock, runWithoutDeadline, UnavailableError } from '@rmm/service-kit';
 
 /** Decides whether an invalidation concerns a cached value. */
 export type Matcher<V> = (value: V) => boolean;
@@ -40,7 +40,7 @@ const MAX_ATTEMPTS = 5;
 
 /**
  * Bounded read-through cache with invalidation by value:
- * - callers that miss together share one read;
+ * - callers that miss together share one read, which the time limit of the first one's request does not end;
  * - a value is discarded and read again when an invalidation that concerns it arrived during its read, so that a slow
  *   read never stores or returns the value from before the invalidation;
  * - a missing value (null) is never cached.
@@ -121,7 +121,7 @@ export class ReadThroughCache<V extends object> {
     // Registered before the read starts, so that it receives the invalidations that arrive while it starts.
     const running: RunningRead<V> = { result: Promise.resolve(null), invalidations: [] };
     this.running.set(key, running);
-    running.result = this.readCurrent(key, read, running);
+    running.result = runWithoutDeadline(() => this.readCurrent(key, read, running));
     return running.result;
   }
 

@@ -1,12 +1,17 @@
 import { currentContext, runInContext } from './request-context.js';
 
+/** Runs work that others wait for as well in the context of the request, but for its time limit. */
+export function runWithoutDeadline<T>(work: () => T): T {
+  const context = currentContext();
+  return context?.deadline ? runInContext({ ...context, deadline: undefined }, work) : work();
+}
+
 /**
  * Iterates beyond the time limit of the request: it is one for the start of the response, and statements and RPCs of the
  * pages that follow would get what is left of it.
  */
 export async function* withoutDeadline<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
-  const context = currentContext();
-  const next = () => (context ? runInContext({ ...context, deadline: undefined }, () => items.next()) : items.next());
+  const next = () => runWithoutDeadline(() => items.next());
   try {
     for (let item = await next(); !item.done; item = await next()) yield item.value;
   } finally {
