@@ -6,6 +6,7 @@ import { ValidationError, type KitRequest } from '@rmm/service-kit';
 import { isUuid, readForm } from '@rmm/validation';
 import { PROVISIONING_CONFIG, type ProvisioningConfig } from '../config.js';
 import { DevicesService } from '../devices/devices.service.js';
+import { storeInParts } from '../uploads/store-in-parts.js';
 import { DevPushFilesRepository } from './dev-push-files.repository.js';
 import { DevPushDisabled, DevPushStorageFull } from './dev-push.errors.js';
 import { hasFormParts, MAX_BUILD_BYTES } from './dto/dev-push-form.dto.js';
@@ -18,7 +19,6 @@ export interface StoredBuild {
   checksum: string;
 }
 
-const PART_BYTES = 256 * 1024;
 /** A file counts at least this much, so that the limit of space also limits how many files there are. */
 const MIN_RESERVED_BYTES = 1024 * 1024;
 const LIMITS = {
@@ -34,7 +34,7 @@ const LIMITS = {
 /** The request as `readForm` leaves it. */
 type UploadRequest = AccessRequest & KitRequest & { file?: StoredBuild; body?: Record<string, unknown> };
 
-/** Stores the build of a form part by part while it arrives: no more than one part is in memory. */
+/** Receives the form of a push and stores its build. */
 @Injectable()
 export class DevPushUploadService {
   private readonly isEnabled: boolean;
@@ -86,23 +86,10 @@ export class DevPushUploadService {
     if (isUuid(agentId)) await this.devices.getActiveByAgent(caller, agentId);
     if (!(await this.files.reserve(id, reservedBytes(request), this.maxStoredBytes))) throw new DevPushStorageFull();
     const hash = createHash('sha256');
-    let bytes = 0;
-    let part = 0;
-    let pending: Buffer[] = [];
-    let pendingBytes = 0;
-    const flush = async () => {
-      if (pendingBytes === 0) return;
-      await this.files.insertPart(id, part, Buffer.concat(pending));
-      [part, pending, pendingBytes] = [part + 1, [], 0];
-    };
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      hash.update(chunk);
-      pending.push(chunk);
-      pendingBytes += chunk.length;
-      bytes += chunk.length;
-      if (pendingBytes >= PART_BYTES) await flush();
-    }
-    await flush();
+    const bytes = await storeInParts(stream, (part, content) => {
+      hash.update(content);
+      return this.files.insertPart(id, part, content);
+    });
     return { id, bytes, checksum: hash.digest('hex') };
   }
 }

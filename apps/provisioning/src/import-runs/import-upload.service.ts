@@ -5,6 +5,7 @@ import type { AccessRequest, Caller } from '@rmm/access';
 import { ValidationError } from '@rmm/service-kit';
 import { readForm } from '@rmm/validation';
 import { resolvePartnerId } from '../partners/partner-scope.policy.js';
+import { storeInParts } from '../uploads/store-in-parts.js';
 import { FILE_LIMITS } from './files/file.limits.js';
 import { ImportFilesRepository } from './files/import-files.repository.js';
 import { toStorable } from './files/storable-text.js';
@@ -17,7 +18,6 @@ export interface StoredUpload {
   bytes: number;
 }
 
-const PART_BYTES = 256 * 1024;
 const LIMITS = {
   files: 1,
   fields: 3,
@@ -31,7 +31,7 @@ const LIMITS = {
 /** The request as `readForm` leaves it. */
 type UploadRequest = AccessRequest & { file?: StoredUpload; body?: Record<string, unknown> };
 
-/** Stores the file of a form part by part while it arrives: no more than one part is in memory. */
+/** Receives the form of an upload and stores its file. */
 @Injectable()
 export class ImportUploadService {
   constructor(private readonly files: ImportFilesRepository) {}
@@ -57,22 +57,7 @@ export class ImportUploadService {
   ): Promise<StoredUpload> {
     const partnerId = resolvePartnerId(caller, readText(body?.['partnerId']));
     const key = { runId: randomUUID(), partnerId };
-    let bytes = 0;
-    let part = 0;
-    let pending: Buffer[] = [];
-    let pendingBytes = 0;
-    const flush = async () => {
-      if (pendingBytes === 0) return;
-      await this.files.insertPart(caller, key, part, Buffer.concat(pending));
-      [part, pending, pendingBytes] = [part + 1, [], 0];
-    };
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      pending.push(chunk);
-      pendingBytes += chunk.length;
-      bytes += chunk.length;
-      if (pendingBytes >= PART_BYTES) await flush();
-    }
-    await flush();
+    const bytes = await storeInParts(stream, (part, content) => this.files.insertPart(caller, key, part, content));
     return { ...key, fileName: fileNameOf(originalname), bytes };
   }
 }
