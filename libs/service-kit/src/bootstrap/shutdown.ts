@@ -25,7 +25,12 @@ export class Shutdown {
 
   /** SIGTERM and SIGINT end the process: with 0 when everything was finished, with 1 when the grace time ran out. */
   onSignals(): void {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void this.stopAndExit(signal));
+    const server = this.app.getHttpServer() as Server;
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      const listener = () => void this.stopAndExit(signal);
+      process.once(signal, listener);
+      server.once('close', () => process.off(signal, listener));
+    }
   }
 
   /** Stops once; later calls get the same promise. */

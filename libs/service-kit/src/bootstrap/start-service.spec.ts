@@ -112,6 +112,19 @@ describe('startService', () => {
     expect(await reply).toBe('ECONNRESET');
   });
 
+  it('listens to signals until it is closed, so that nothing refers to it afterwards', async () => {
+    const config = configOf({ ...CHANGES, PORT: String(await freePort()) });
+    @Module({ imports: [ServiceKitModule.forRoot(config, 'provisioning')] })
+    class EmptyModule {}
+    const openApi = { title: 'Empty', description: 'For specs' };
+    const count = () => [process.listenerCount('SIGTERM'), process.listenerCount('SIGINT')];
+    const before = count();
+    const app = await startService({ service: 'provisioning', module: EmptyModule, config, openApi });
+    expect(count()).toEqual(before.map((listeners) => listeners + 1));
+    await app.close();
+    expect(count()).toEqual(before);
+  });
+
   it('closes its port when it cannot start', async () => {
     @Injectable()
     class Broken implements OnModuleInit {
