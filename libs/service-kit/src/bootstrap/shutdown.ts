@@ -25,11 +25,10 @@ export class Shutdown {
 
   /** SIGTERM and SIGINT end the process: with 0 when everything was finished, with 1 when the grace time ran out. */
   onSignals(): void {
-    const server = this.app.getHttpServer() as Server;
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       const listener = () => void this.stopAndExit(signal);
       process.once(signal, listener);
-      server.once('close', () => process.off(signal, listener));
+      (this.app.getHttpServer() as Server).once('close', () => process.off(signal, listener));
     }
   }
 

@@ -6,10 +6,7 @@ export function runWithoutDeadline<T>(work: () => T): T {
   return context?.deadline ? runInContext({ ...context, deadline: undefined }, work) : work();
 }
 
-/**
- * Iterates beyond the time limit of the request: it is one for the start of the response, and statements and RPCs of the
- * pages that follow would get what is left of it.
- */
+/** Iterates beyond the time limit of the request, which is one for the start of the response. */
 export async function* withoutDeadline<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
   const next = () => runWithoutDeadline(() => items.next());
   try {
