@@ -84,4 +84,21 @@ describe('RestampExportsJob', () => {
     expect(stamped.slice(0, 4)).toEqual([large, small, large, small]);
     expect(await waiting()).toEqual([]);
   });
+
+  it('stamps the records of an organization that is visible again during a run before those of a large one end', async () => {
+    const large = await resumed(3);
+    const waitingAtEach: string[][] = [];
+    const stampRecords = restamps.stampRecords.bind(restamps);
+    let late: string | undefined;
+    jest.spyOn(restamps, 'stampRecords').mockImplementation(async (id) => {
+      late ??= await resumed(1);
+      const hasMore = await stampRecords(id, 1);
+      waitingAtEach.push(await waiting());
+      return hasMore;
+    });
+    await job.run();
+    expect(waitingAtEach[0]).toEqual([large, late]);
+    expect(waitingAtEach).toContainEqual([large]);
+    expect(await waiting()).toEqual([]);
+  });
 });

@@ -3,7 +3,7 @@ import { Job, Logger } from '@rmm/service-kit';
 import { RestampRepository } from './restamp.repository.js';
 
 const BATCH = 500;
-/** Requests of one run; the next run begins with the oldest ones that are left. */
+/** Requests that are worked on at a time; others wait until some of these have ended. */
 const REQUESTS = 1_000;
 
 /**
@@ -19,11 +19,10 @@ export class RestampExportsJob {
 
   @Job({ name: 'restamp-exports', everyMs: 1_000 })
   async run(): Promise<void> {
-    let requests = await this.restamps.listRequests(REQUESTS);
-    while (requests.length > 0) {
-      const unfinished: string[] = [];
-      for (const id of requests) if (await this.hasMore(id)) unfinished.push(id);
-      requests = unfinished;
+    const left = new Set<string>(); // ended, or to be tried by the next run
+    const listNext = async () => (await this.restamps.listRequests(REQUESTS)).filter((id) => !left.has(id));
+    for (let requests = await listNext(); requests.length > 0; requests = await listNext()) {
+      for (const id of requests) if (!(await this.hasMore(id))) left.add(id);
     }
   }
 
