@@ -13,7 +13,7 @@ import { describeReason, type DeadLetterMessagesService } from './dead-letter-me
 const SCHEMA_VERSION = 1;
 /** Waits before the second, third, ... delivery, in milliseconds; the last one repeats. */
 const BACKOFF_MS = [500, 2_000, 5_000, 15_000, 30_000, 60_000];
-/** Reports of 20,000 messages take 30 ms. */
+/** Reports that are sent without a pause for other work; 20,000 take 30 ms. */
 const REPORTS_AT_ONCE = 500;
 /** The messages whose failures are counted. */
 const MAX_FAILING = 10_000;
